@@ -54,6 +54,59 @@ impl SparseRow<'_> {
     }
 }
 
+/// Room for the cells of two rows at all positions of either.
+#[derive(Debug)]
+pub struct JoinedCells<'a> {
+    /// The columns of the positions, ascending.
+    pub columns: &'a mut [u32],
+    /// The cells of the one row.
+    pub left: &'a mut [f64],
+    /// The cells of the other row.
+    pub right: &'a mut [f64],
+}
+
+impl SparseRow<'_> {
+    /// Writes the cells of both rows wherever one of them has a position; how many positions that are. There must be room for
+    /// those of both.
+    pub fn join(self, other: SparseRow<'_>, into: JoinedCells<'_>) -> usize {
+        let (a, b, most) = (self, other, self.len() + other.len());
+        let JoinedCells { columns, left, right } = into;
+        let (columns, left, right) = (&mut columns[..most], &mut left[..most], &mut right[..most]);
+        let (mut p, mut q, mut count) = (0, 0, 0);
+        // Nobody could foretell which row comes next: both are read, and those that take part advance.
+        while p < a.len() && q < b.len() {
+            let (a_column, b_column) = (a.columns[p], b.columns[q]);
+            let (has_a, has_b) = (a_column <= b_column, b_column <= a_column);
+            columns[count] = a_column.min(b_column);
+            left[count] = value_if(has_a, a.values[p]);
+            right[count] = value_if(has_b, b.values[q]);
+            p += usize::from(has_a);
+            q += usize::from(has_b);
+            count += 1;
+        }
+        let (columns, left, right) = (&mut columns[count..], &mut left[count..], &mut right[count..]);
+        if p < a.len() {
+            count + put_rest(a.part(p..a.len()), columns, left, right)
+        } else {
+            count + put_rest(b.part(q..b.len()), columns, right, left)
+        }
+    }
+}
+
+/// The value or, without a branch, zero.
+fn value_if(is_taken: bool, value: f64) -> f64 {
+    f64::from_bits(std::hint::select_unpredictable(is_taken, value.to_bits(), 0))
+}
+
+/// Writes what is left of one row where the other one has ended.
+fn put_rest(rest: SparseRow<'_>, columns: &mut [u32], own: &mut [f64], other: &mut [f64]) -> usize {
+    let len = rest.len();
+    columns[..len].copy_from_slice(rest.columns);
+    own[..len].copy_from_slice(rest.values);
+    other[..len].fill(0.0);
+    len
+}
+
 impl<'a> From<(&'a [u32], &'a [f64])> for SparseRow<'a> {
     fn from(row: (&'a [u32], &'a [f64])) -> Self {
         SparseRow { columns: row.0, values: row.1 }

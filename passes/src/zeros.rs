@@ -22,14 +22,14 @@ pub(crate) enum Zeros {
     CellOfRow,
 }
 
-/// Operators with a driver, of which cells or a row are zero.
+/// Operators with a driver, or several that are zero together, of which cells or a row are zero.
 pub(crate) struct Driven<'a> {
     pub(crate) dag: &'a HopDag,
     /// The covered operators, ascending.
     pub(crate) members: &'a [HopId],
-    /// The input whose zeros count.
-    pub(crate) driver: HopId,
-    /// What of it is zero.
+    /// The inputs that are zero together.
+    pub(crate) drivers: &'a [HopId],
+    /// What of them is zero.
     pub(crate) zeros: Zeros,
     /// Whether a zero annihilates only what it annihilates by IEEE.
     pub(crate) strict: bool,
@@ -60,7 +60,7 @@ impl Driven<'_> {
 
 /// Whether an element-wise operation is zero in the cells in which this input is.
 pub(crate) fn is_zero_with(dag: &HopDag, id: HopId, input: HopId, strict: bool) -> bool {
-    Driven { dag, members: &[id], driver: input, zeros: Zeros::Cell, strict }.makes_zero(&[id])
+    Driven { dag, members: &[id], drivers: &[input], zeros: Zeros::Cell, strict }.makes_zero(&[id])
 }
 
 /// Whether the expression takes zeros from a matrix of its size: `X != 0`, `X * y`, a matrix itself.
@@ -93,7 +93,7 @@ fn zero(value: Option<f64>) -> Option<f64> {
 
 impl Evaluation<'_> {
     fn value(&self, id: HopId) -> Option<f64> {
-        if id == self.driven.driver {
+        if self.driven.drivers.contains(&id) {
             return Some(0.0);
         }
         if let Ok(position) = self.driven.members.binary_search(&id) {

@@ -9,9 +9,12 @@ use crate::source::{Source, source_of, source_of_layout};
 use crate::transpose::transpose;
 use crate::zeros::zero_is_constant;
 use cranelift_entity::SecondaryMap;
-use fuseline_ir::cplan::{CInput, CInputId, CNode, CNodeId, CPlan, ColumnRange, FACTOR_U, FACTOR_V, Positions};
+use fuseline_ir::cplan::{
+    CInput, CInputId, CNode, CNodeId, COutput, CPlan, ColumnRange, FACTOR_U, FACTOR_V, Positions,
+};
 use fuseline_ir::template::Space;
-use fuseline_matrix::{Dense, Layout, MatrixBlock};
+use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock};
+use smallvec::SmallVec;
 use std::borrow::Cow;
 
 /// A plan, its code, and inputs that fit.
@@ -36,6 +39,8 @@ pub(crate) struct Binding<'a> {
     pub(crate) runs_sparse_entry: bool,
     /// What lies by position in these units, in Row plans.
     pub(crate) positions: Positions,
+    /// The side inputs whose rows are joined with those of the main input for these units, by number.
+    pub(crate) joined: Vec<usize>,
 }
 
 impl<'a> Binding<'a> {
@@ -58,14 +63,22 @@ impl<'a> Binding<'a> {
         let is_sparse = main.csr().is_some();
         let positions = if is_sparse { plan.positions(false) } else { None };
         let positions = positions.filter(|positions| !strict_ieee || is_strict(plan, positions));
+        let skips_zeros = match plan.space() {
+            Space::Cells => plan.sparse_safe || zero_is_constant(plan),
+            Space::Rows => positions.as_ref().is_some_and(|positions| !positions.joins()),
+            Space::Factors => true,
+        };
+        let needs_others = is_sparse && !skips_zeros;
+        let joined = if needs_others { joined_inputs(plan, inputs, strict_ieee) } else { None };
+        let visits_non_zeros = is_sparse && (skips_zeros || joined.is_some());
         let runs_sparse_entry = match plan.space() {
             Space::Factors if !kernel.has_sparse_entry() => {
                 return Err(SkeletonError::NoSparseEntry { template: plan.template().mnemonic() });
             }
             Space::Factors => true,
-            Space::Rows => positions.is_some() && kernel.has_sparse_entry(),
-            Space::Cells => is_sparse && (plan.sparse_safe || zero_is_constant(plan)) && kernel.has_sparse_entry(),
+            Space::Rows | Space::Cells => visits_non_zeros && kernel.has_sparse_entry(),
         };
+        let joined = joined.filter(|_| runs_sparse_entry).unwrap_or_default();
         let positions = positions.filter(|_| runs_sparse_entry).unwrap_or_default();
         for id in plan.inputs.keys().filter(|&id| positions.has_input(id)) {
             roles[index(id)] = Role::Cell;
@@ -103,6 +116,7 @@ impl<'a> Binding<'a> {
             lengths,
             runs_sparse_entry,
             positions,
+            joined,
         })
     }
 
@@ -137,6 +151,22 @@ impl<'a> Binding<'a> {
         sides
             .map(|side| side.columns.row_stride())
             .fold(if self.reads_main { self.cols } else { 0 }, usize::saturating_add)
+    }
+
+    /// The matrices whose rows are joined for sparse units: the main input and others, or none.
+    pub(crate) fn joined_matrices(&self) -> SmallVec<[&Csr; 4]> {
+        if self.joined.is_empty() {
+            return SmallVec::new();
+        }
+        let sides = self.joined.iter().filter_map(|&input| self.sides[input].as_ref());
+        let sources = std::iter::once(&*self.main).chain(sides.map(|side| &*side.source));
+        sources.filter_map(|source| source.csr()).collect()
+    }
+
+    /// The non-zeros of a sparse main input, and of what is joined with it.
+    pub(crate) fn non_zeros(&self) -> usize {
+        let joined = self.joined_matrices().iter().map(|csr| csr.nnz()).sum();
+        if self.joined.is_empty() { self.main.csr().map_or(0, Csr::nnz) } else { joined }
     }
 
     /// Cells of the main input.
@@ -223,6 +253,22 @@ fn columns(plan: &CPlan, input: CInputId, role: Role, block: &MatrixBlock) -> Co
         }
         _ => Columns::Range(0..block.cols()),
     }
+}
+
+/// The side inputs whose rows are joined with those of a sparse main input, by number; `None` where that does not make a plan
+/// over non-zeros of it. Of columns, extremes would have to know how many positions each has.
+fn joined_inputs(plan: &CPlan, inputs: &[MatrixBlock], strict_ieee: bool) -> Option<Vec<usize>> {
+    let counts_zeros = |output: &COutput| matches!(output, COutput::ColAgg(agg, _) if !agg.ignores_zeros());
+    if plan.outputs.iter().any(counts_zeros) {
+        return None;
+    }
+    let sides = plan.inputs.keys().skip(1).filter(|&id| plan.inputs[id].is_matrix());
+    let mut sparse: Vec<CInputId> = sides.filter(|&id| inputs[index(id)].format().is_sparse()).collect();
+    sparse.sort_by_key(|&id| std::cmp::Reverse(inputs[index(id)].nnz()));
+    let mut joined: Vec<usize> = plan.joined_inputs(strict_ieee, &sparse)?.into_iter().map(index).collect();
+    joined.sort_unstable();
+    // Plans that are zero with the main input alone are marked.
+    Some(joined).filter(|joined| !joined.is_empty())
 }
 
 fn mismatch(input: CInputId, block: &MatrixBlock, expected: String) -> SkeletonError {

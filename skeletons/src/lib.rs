@@ -26,6 +26,7 @@ mod cell;
 mod dense_row;
 mod error;
 mod factors;
+mod joined;
 mod layout;
 mod magg;
 mod nonzeros;
@@ -155,7 +156,8 @@ impl Counters {
 /// A plan that is marked sparse-safe promises that the value of its output nodes is zero wherever the main input is
 /// (Row: wherever its row is all zeros), or that nothing is accumulated from there. Zeros of a sparse main input (Row: rows
 /// of zeros) are then skipped; extremes and products take one zero for all of them. Cell and MAgg plans that read nothing
-/// beside a sparse main input but scalars skip its zeros, too: what one zero gives, all of them give.
+/// beside a sparse main input but scalars skip its zeros, too: what one zero gives, all of them give. Where output nodes are
+/// zero wherever the main input and some side inputs are, and all of these are sparse, the positions of any of them are visited.
 ///
 /// # Errors
 /// The inputs do not fit the plan: their number, their dimensions, or vectors of different lengths.
@@ -189,6 +191,8 @@ pub struct Scheduled {
     pub skips_empty_units: bool,
     /// How units read each input of the plan, by id.
     pub accesses: Vec<Access>,
+    /// The side inputs whose rows are joined with those of a sparse main input, by number: units have their positions, too.
+    pub joined: Vec<usize>,
 }
 
 /// How [`execute`] will run a plan on these inputs.

@@ -5,14 +5,15 @@ use crate::SkeletonError;
 use crate::abi::Output;
 use crate::accumulate::Accumulation;
 use crate::aggregate::Aggregation;
+use crate::joined::JoinedRows;
 use crate::operator::Operator;
-use crate::output::{ValuesByPosition, expand_rows, filled_pattern, split_parts, with_pattern};
-use crate::visited::VisitedRows;
+use crate::output::{ValuesByPosition, expand_rows, filled_pattern, in_best_format, split_parts, with_pattern};
+use crate::visited::{RowNumbers, VisitedRows};
 use crate::work::UnitOf;
 use crate::zeros::take_equal_cells;
 use fuseline_ir::cplan::COutput;
 use fuseline_ir::ops::AggOp;
-use fuseline_matrix::{BufferPool, Csr, Dense, MatrixBlock};
+use fuseline_matrix::{Buffer, BufferPool, Csr, CsrRows, Dense, MatrixBlock};
 
 /// Executes a Cell plan.
 pub(crate) fn execute(operator: &Operator<'_>, csr: &Csr, output: &COutput) -> Result<MatrixBlock, SkeletonError> {
@@ -35,7 +36,7 @@ pub(crate) fn visited<'a>(operator: &'a Operator<'_>) -> VisitedRows<'a> {
 /// The full aggregates of a Cell or MAgg plan.
 pub(crate) fn full(aggregation: &Aggregation<'_>, csr: &Csr) -> MatrixBlock {
     let operator = aggregation.operator;
-    let zeros = csr.rows().saturating_mul(csr.cols()) - csr.nnz();
+    let zeros = csr.rows().saturating_mul(csr.cols()).saturating_sub(positions(operator));
     aggregation.over(Some(&visited(operator))).with_zeros(&operator.zero_values(), zeros).into_block()
 }
 
@@ -44,11 +45,62 @@ fn cells(operator: &Operator<'_>, csr: &Csr) -> Result<MatrixBlock, SkeletonErro
     if zero != 0.0 {
         operator.binding.cells()?;
     }
+    if !operator.binding.joined.is_empty() {
+        return Ok(joined_cells(operator));
+    }
     let by_position = by_position(operator);
     Ok(match zero {
         0.0 => with_pattern(csr, by_position),
         fill => filled_pattern(operator.env, csr, &by_position.values, fill).into(),
     })
+}
+
+/// How many cells are visited. Where rows are joined, and zeros count in, it matters alone whether all are.
+fn positions(operator: &Operator<'_>) -> usize {
+    let (binding, matrices) = (&operator.binding, operator.binding.joined_matrices());
+    let most = binding.non_zeros();
+    if matrices.is_empty() || most < binding.rows.saturating_mul(binding.cols) {
+        return most;
+    }
+    let mut joined = JoinedRows::default();
+    let rows = (0..binding.rows).map(|row| {
+        joined.join(&matrices, RowNumbers::From(row), 1);
+        joined.columns().len()
+    });
+    rows.sum()
+}
+
+/// The values at the positions of several matrices, whose rows are joined. Serves Row plans, too.
+pub(crate) fn joined_cells(operator: &Operator<'_>) -> MatrixBlock {
+    let (visited, cols) = (visited(operator), operator.binding.cols);
+    let work = operator.work(Some(&visited));
+    let blocks = operator.run(vec![(); work.len()], |workspace, block, ()| {
+        let spanned = visited.spanned(work.block_rows(block));
+        let mut out = CsrRows::of_empty_rows(spanned.len());
+        work.for_each_unit(block, |unit| {
+            let UnitOf::Segment(segment, _) = unit else { return };
+            let layout = &mut workspace.layout;
+            let mut buffer = std::mem::replace(&mut layout.output, Buffer::zeroed(0));
+            let values = operator.reserve(&mut buffer, segment.end - segment.start);
+            operator.genexec(layout, unit, &mut [Output { row_stride: values.len(), values: &mut *values }]);
+            let numbers = visited.numbers(unit.rows());
+            let (columns, offsets) = (layout.joined.columns(), layout.joined.offsets());
+            for (r, bounds) in offsets.windows(2).enumerate() {
+                let before = out.values.len();
+                for (&column, &value) in columns[bounds[0]..bounds[1]].iter().zip(&values[bounds[0]..bounds[1]]) {
+                    if value != 0.0 {
+                        out.columns.push(column);
+                        out.values.push(value);
+                    }
+                }
+                out.lengths[numbers.get(r) - spanned.start] = out.values.len() - before;
+            }
+            layout.output = buffer;
+        });
+        out
+    });
+    let csr = if blocks.is_empty() { Csr::empty(visited.csr().rows(), cols) } else { Csr::from_blocks(cols, &blocks) };
+    in_best_format(csr)
 }
 
 /// One value for each position.
@@ -87,7 +139,12 @@ fn rows(operator: &Operator<'_>, csr: &Csr, agg: AggOp) -> MatrixBlock {
             let values = &mut part[rows.start - first_row..rows.end - first_row];
             let output = Output { values: &mut *values, row_stride: 1 };
             operator.genexec(&mut workspace.layout, unit, &mut [output]);
-            for (cell, bounds) in values.iter_mut().zip(visited.offsets()[rows.start..=rows.end].windows(2)) {
+            let offsets = if operator.binding.joined.is_empty() {
+                &visited.offsets()[rows.start..=rows.end]
+            } else {
+                workspace.layout.joined.offsets()
+            };
+            for (cell, bounds) in values.iter_mut().zip(offsets.windows(2)) {
                 *cell = take_equal_cells(agg, *cell, zero, csr.cols() - (bounds[1] - bounds[0]));
             }
         });

@@ -6,6 +6,7 @@ use crate::binding::Binding;
 use crate::built::BuiltRows;
 use crate::by_row::RowCopy;
 use crate::dense_row::DenseRow;
+use crate::joined::JoinedRows;
 use crate::layout::gather_columns;
 use crate::profile::{leaves_rows_out, profile, row_bytes, skips_empty_units};
 use crate::roles::Role;
@@ -61,6 +62,8 @@ pub(crate) struct UnitLayout {
     laid_out: Vec<Buffer>,
     /// For rows of sparse side inputs.
     dense_row: DenseRow,
+    /// The joined rows of the last unit, where rows are joined.
+    pub(crate) joined: JoinedRows,
     /// Products of factors by position.
     products: Buffer,
     /// Output of a unit that does not go to its final place at once.
@@ -103,11 +106,13 @@ impl Operator<'_> {
     /// The visited rows of a sparse main input; `None` where the rows of its dense form are.
     pub(crate) fn visited(&self) -> Option<VisitedRows<'_>> {
         let csr = self.binding.main.csr()?;
+        let joined = self.binding.joined_matrices();
+        let all = || if joined.is_empty() { VisitedRows::all(csr) } else { VisitedRows::joined(&joined) };
         if self.schedule.skips_empty_rows {
-            return Some(VisitedRows::nonempty(csr, self.strips(), self.env.pool));
+            return Some(all().nonempty(self.strips(), self.env.pool));
         }
         let visits_rows = leaves_rows_out(&self.binding) || self.binding.runs_sparse_entry;
-        visits_rows.then(|| VisitedRows::all(csr))
+        visits_rows.then(all)
     }
 
     /// The work of all rows, each of which has outputs of its own.
@@ -131,6 +136,7 @@ impl Operator<'_> {
             strips: self.strips(),
             skips_empty_units: self.skips_empty_units,
             accesses: self.accesses.clone(),
+            joined: self.binding.joined.clone(),
         }
     }
 
@@ -193,7 +199,7 @@ impl Operator<'_> {
     /// and not counted.
     pub(crate) fn zero_values(&self) -> ZeroValues {
         let outputs = &self.binding.plan.outputs;
-        if self.binding.plan.sparse_safe {
+        if self.binding.plan.sparse_safe || !self.binding.joined.is_empty() {
             return outputs.iter().map(|_| 0.0).collect();
         }
         let mut values: ZeroValues = outputs.iter().map(|output| output.agg().map_or(0.0, AggOp::neutral)).collect();
@@ -216,6 +222,14 @@ impl Operator<'_> {
             }
             UnitOf::WithoutZeros { tile, products } => {
                 self.run_tile(layout, tile, RowNumbers::From(tile.first_row), products, outputs);
+            }
+            UnitOf::Segment(segment, visited) if !self.binding.joined.is_empty() => {
+                let mut joined = std::mem::take(&mut layout.joined);
+                let numbers = visited.numbers_from(segment.first_row);
+                joined.join(&self.binding.joined_matrices(), numbers, segment.rows);
+                let unit = SparseUnit::of_joined(&joined, numbers, segment.rows, self.binding.cols);
+                self.run_sparse(layout, unit, outputs);
+                layout.joined = joined;
             }
             UnitOf::Segment(segment, visited) => {
                 let run = [segment.start, segment.end];
@@ -278,9 +292,10 @@ impl Operator<'_> {
     fn run_sparse(&self, layout: &mut UnitLayout, sparse: SparseUnit<'_>, outputs: &mut [Output<'_>]) {
         let UnitLayout { scratch, laid_out, dense_row, products, tally, .. } = layout;
         let (count, numbers) = (sparse.values.len(), sparse.row_numbers());
-        for (side, buffer) in self.binding.sides.iter().zip(laid_out.iter_mut()) {
+        for (input, (side, buffer)) in self.binding.sides.iter().zip(laid_out.iter_mut()).enumerate() {
             let Some(side) = side else { continue };
             match side.role {
+                Role::Cell if self.joined_place(input).is_some() => {}
                 Role::Cell => side.source.gather(sparse.positions, dense_row, self.reserve(buffer, count)),
                 Role::ColScalar => gather_columns(side.values(), sparse.positions, self.reserve(buffer, count)),
                 Role::FactorU if !self.reads_rows_of_u() => {}
@@ -292,8 +307,11 @@ impl Operator<'_> {
             .sides
             .iter()
             .zip(laid_out.iter())
-            .map(|(side, buffer)| {
-                side.as_ref().map_or(Side::EMPTY, |side| self.side_of_positions(side, &sparse, numbers, buffer))
+            .enumerate()
+            .map(|(input, (side, buffer))| match (side, sparse.joined, self.joined_place(input)) {
+                (Some(_), Some(joined), Some(place)) => by_position(joined.values(place)),
+                (Some(side), ..) => self.side_of_positions(side, &sparse, numbers, buffer),
+                (None, ..) => Side::EMPTY,
             })
             .collect();
         let products: &[f64] = if self.binding.reads_products && sparse.products.is_empty() {
@@ -383,7 +401,6 @@ impl Operator<'_> {
         numbers: RowNumbers<'_>,
         buffer: &'s Buffer,
     ) -> Side<'s> {
-        let by_position = |values: &'s [f64]| Side { values, row_stride: 0, cols: values.len(), transposed: &[] };
         let count = sparse.values.len();
         match side.role {
             Role::Cell | Role::ColScalar => by_position(&buffer[..count]),
@@ -391,6 +408,11 @@ impl Operator<'_> {
             Role::FactorU if !self.reads_rows_of_u() => Side::EMPTY,
             _ => side_of_rows(side, numbers, sparse.rows, buffer),
         }
+    }
+
+    /// The place of a side input among the matrices whose rows are joined, the main input's being the first.
+    fn joined_place(&self, input: usize) -> Option<usize> {
+        self.binding.joined.iter().position(|&joined| joined == input).map(|place| place + 1)
     }
 
     /// Whether code reads the rows of U besides their products.
@@ -418,6 +440,11 @@ impl Operator<'_> {
             _ => side_of_rows(side, numbers, tile.rows, buffer),
         }
     }
+}
+
+/// A side with one value for each position.
+fn by_position(values: &[f64]) -> Side<'_> {
+    Side { values, row_stride: 0, cols: values.len(), transposed: &[] }
 }
 
 /// The rows of V for a unit's columns: they count from its first one, too.
@@ -451,6 +478,7 @@ impl Workspace {
             scratch: empty(),
             laid_out: (0..inputs).map(|_| empty()).collect(),
             dense_row: DenseRow::default(),
+            joined: JoinedRows::default(),
             products: empty(),
             output: empty(),
             tally: Tally::of_inputs(inputs),

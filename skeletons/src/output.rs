@@ -115,7 +115,11 @@ pub(crate) struct ValuesByPosition {
 /// suits the number of non-zeros.
 pub(crate) fn with_pattern(pattern: &Csr, by_position: ValuesByPosition) -> MatrixBlock {
     let csr = pattern.with_values(by_position.values);
-    let csr = if by_position.have_zeros { csr.without_stored_zeros() } else { csr };
+    in_best_format(if by_position.have_zeros { csr.without_stored_zeros() } else { csr })
+}
+
+/// The matrix in the format that suits the number of its non-zeros.
+pub(crate) fn in_best_format(csr: Csr) -> MatrixBlock {
     if MatrixBlock::best_format(csr.rows(), csr.cols(), csr.nnz()).is_sparse() {
         csr.into()
     } else {

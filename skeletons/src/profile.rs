@@ -21,6 +21,7 @@ pub(crate) fn profile(binding: &Binding<'_>) -> Result<Profile, SkeletonError> {
         runs_over_non_zeros: binding.main.csr().is_some() && binding.runs_sparse_entry,
         skips_empty_rows: leaves_rows_out(binding) && knows_rows(binding) && !reads_row_index(binding.plan),
         keeps_rows: needs_rows(binding.plan),
+        joins_rows: !binding.joined.is_empty(),
         keeps_columns: needs_columns(binding.plan),
         row: RowProfile {
             longest_computed: binding.longest_computed_vector(),
@@ -37,7 +38,7 @@ pub(crate) fn profile(binding: &Binding<'_>) -> Result<Profile, SkeletonError> {
 pub(crate) fn row_bytes(binding: &Binding<'_>) -> u64 {
     match binding.main.csr() {
         None => binding.cols as u64 * CELL_BYTES,
-        Some(csr) => csr_row_bytes(csr.rows() as u64, csr.nnz() as u64),
+        Some(csr) => csr_row_bytes(csr.rows() as u64, binding.non_zeros() as u64),
     }
 }
 

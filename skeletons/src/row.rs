@@ -7,9 +7,9 @@ use crate::abi::Output;
 use crate::accumulate::{Accumulation, over_strips};
 use crate::aggregate::Aggregation;
 use crate::binding::cells;
-use crate::nonzeros::by_position;
+use crate::nonzeros::{by_position, joined_cells};
 use crate::operator::Operator;
-use crate::output::{expand_rows, split_parts, with_pattern};
+use crate::output::{expand_rows, in_best_format, split_parts, with_pattern};
 use crate::row_output::RowOutput;
 use crate::visited::VisitedRows;
 use fuseline_ir::cplan::{COutput, RowType, Variant};
@@ -50,7 +50,8 @@ impl<'a> Row<'a> {
     /// One output row, or cell, for each row.
     fn by_row(&self) -> Result<MatrixBlock, SkeletonError> {
         if let (Some(csr), true) = (self.operator.binding.main.csr(), self.lies_by_position()) {
-            return Ok(with_pattern(csr, by_position(self.operator)));
+            let joins = !self.operator.binding.joined.is_empty();
+            return Ok(if joins { joined_cells(self.operator) } else { with_pattern(csr, by_position(self.operator)) });
         }
         let cols = self.outputs[0].cells_per_row();
         if let Some(visited) = self.visited.filter(|visited| self.has_sparse_result(visited, cols)) {
@@ -116,11 +117,7 @@ impl<'a> Row<'a> {
         });
         let csr =
             if blocks.is_empty() { Csr::empty(visited.csr().rows(), cols) } else { Csr::from_blocks(cols, &blocks) };
-        if MatrixBlock::best_format(csr.rows(), cols, csr.nnz()).is_sparse() {
-            csr.into()
-        } else {
-            csr.to_dense().into()
-        }
+        in_best_format(csr)
     }
 
     fn full(&self) -> MatrixBlock {

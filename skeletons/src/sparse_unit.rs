@@ -1,6 +1,7 @@
 //! Units of positions: of a CSR main input, or of rows that a skeleton built.
 
 use crate::built::BuiltRows;
+use crate::joined::JoinedRows;
 use crate::layout::Positions;
 use crate::visited::{RowNumbers, VisitedRows};
 use fuseline_ir::schedule::{Extent, Segment, Tile};
@@ -17,6 +18,8 @@ pub(crate) struct SparseUnit<'a> {
     pub(crate) values: &'a [f64],
     /// The products of factors by position, where they are known already; else none.
     pub(crate) products: &'a [f64],
+    /// The rows that the unit's were joined from, if they were.
+    pub(crate) joined: Option<&'a JoinedRows>,
     pub(crate) positions: Positions<'a>,
 }
 
@@ -30,6 +33,7 @@ impl<'a> SparseUnit<'a> {
         row_offsets: &[0, 1],
         values: &[0.0],
         products: &[],
+        joined: None,
         positions: Positions {
             numbers: RowNumbers::From(0),
             offsets: &[0, 1],
@@ -50,7 +54,15 @@ impl<'a> SparseUnit<'a> {
         let numbers = visited.numbers_from(first_row);
         let cols = csr.cols();
         let positions = Positions { numbers, offsets, start, end, columns, first_col: 0, cols };
-        SparseUnit { rows, first_col: 0, cols, columns, row_offsets, values, products: &[], positions }
+        SparseUnit { rows, first_col: 0, cols, columns, row_offsets, values, products: &[], joined: None, positions }
+    }
+
+    /// Rows that have been joined, with the main input's cells as values.
+    pub(crate) fn of_joined(joined: &'a JoinedRows, numbers: RowNumbers<'a>, rows: usize, cols: usize) -> Self {
+        let (offsets, columns, values) = (joined.offsets(), joined.columns(), joined.values(0));
+        let positions = Positions { numbers, offsets, start: 0, end: values.len(), columns, first_col: 0, cols };
+        let (row_offsets, joined) = (offsets, Some(joined));
+        SparseUnit { rows, first_col: 0, cols, columns, row_offsets, values, products: &[], joined, positions }
     }
 
     /// The rows that a skeleton built from a tile of the main input.
@@ -66,6 +78,7 @@ impl<'a> SparseUnit<'a> {
             row_offsets: offsets,
             values: &built.values,
             products: &built.products,
+            joined: None,
             positions,
         }
     }

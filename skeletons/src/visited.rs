@@ -37,10 +37,17 @@ impl<'a> VisitedRows<'a> {
         VisitedRows { csr, offsets: Cow::Borrowed(csr.row_offsets()), numbers: None }
     }
 
-    /// The rows with positions, or in strips where hardly any has none all of them: a strip is visited like a matrix of its
-    /// own.
-    pub(crate) fn nonempty(csr: &'a Csr, strips: Strips, pool: &rayon::ThreadPool) -> Self {
-        let all_offsets = csr.row_offsets();
+    /// All rows of several matrices that are joined, each of which has at most as many positions as it has in all of them.
+    pub(crate) fn joined(matrices: &[&'a Csr]) -> Self {
+        let rows = matrices[0].rows();
+        let offsets = (0..=rows).map(|row| matrices.iter().map(|csr| csr.row_offsets()[row]).sum()).collect();
+        VisitedRows { csr: matrices[0], offsets, numbers: None }
+    }
+
+    /// Those of all rows that have positions, or in strips where hardly any has none all of them: a strip is visited like a
+    /// matrix of its own.
+    pub(crate) fn nonempty(self, strips: Strips, pool: &rayon::ThreadPool) -> Self {
+        let all_offsets = &self.offsets[..];
         // Counting takes no memory, and mostly nothing is left out.
         let visits_all: Vec<bool> = (0..strips.len())
             .map(|strip| {
@@ -50,7 +57,7 @@ impl<'a> VisitedRows<'a> {
             })
             .collect();
         if visits_all.iter().all(|&all| all) {
-            return VisitedRows::all(csr);
+            return self;
         }
         let mut numbers = Vec::new();
         for (strip, visits_all) in visits_all.into_iter().enumerate() {
@@ -63,7 +70,7 @@ impl<'a> VisitedRows<'a> {
         }
         let ends = numbers.iter().map(|&row| all_offsets[row + 1]);
         let offsets = std::iter::once(0).chain(ends).collect();
-        VisitedRows { csr, offsets, numbers: Some(numbers) }
+        VisitedRows { csr: self.csr, offsets, numbers: Some(numbers) }
     }
 
     /// The matrix.
@@ -201,7 +208,7 @@ mod tests {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
         for (rows, nonempty) in [(0, vec![]), (7, vec![]), (300, vec![0, 63, 64, 191, 192, 299]), (3, vec![0, 1, 2])] {
             let csr = with_rows(rows, &nonempty);
-            let visited = VisitedRows::nonempty(&csr, Strips::whole(csr.rows()), &pool);
+            let visited = VisitedRows::all(&csr).nonempty(Strips::whole(csr.rows()), &pool);
             assert_eq!(visited.listed().is_some(), nonempty.len() < rows);
             let numbers: Vec<usize> = (0..visited.len()).map(|row| visited.numbers_from(0).get(row)).collect();
             assert_eq!(numbers, nonempty);
@@ -215,7 +222,7 @@ mod tests {
         let (pool, rows) = (rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap(), 2 * SCAN_ROWS + 5);
         let nonempty = [5, SCAN_ROWS - 1, SCAN_ROWS, 2 * SCAN_ROWS + 4];
         let csr = with_rows(rows, &nonempty);
-        assert_eq!(VisitedRows::nonempty(&csr, Strips::whole(csr.rows()), &pool).listed(), Some(&nonempty[..]));
+        assert_eq!(VisitedRows::all(&csr).nonempty(Strips::whole(csr.rows()), &pool).listed(), Some(&nonempty[..]));
     }
 
     #[test]
@@ -224,7 +231,7 @@ mod tests {
         for (empty, is_listed) in [(0, false), (2, false), (3, true)] {
             let csr = with_rows(32, &(empty..32).collect::<Vec<_>>());
             assert_eq!(
-                VisitedRows::nonempty(&csr, Strips::whole(csr.rows()), &pool).listed().is_some(),
+                VisitedRows::all(&csr).nonempty(Strips::whole(csr.rows()), &pool).listed().is_some(),
                 is_listed,
                 "{empty}"
             );
@@ -236,7 +243,7 @@ mod tests {
     fn strips_without_empty_rows_are_visited_whole() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
         let csr = with_rows(48, &(0..15).chain([20, 30]).chain(33..48).collect::<Vec<_>>());
-        let visited = VisitedRows::nonempty(&csr, Strips { rows: 48, height: 16 }, &pool);
+        let visited = VisitedRows::all(&csr).nonempty(Strips { rows: 48, height: 16 }, &pool);
         let expected: Vec<usize> = (0..16).chain([20, 30]).chain(32..48).collect();
         assert_eq!(visited.listed(), Some(&expected[..]));
         assert_eq!(visited.offsets()[15..19], [15, 15, 16, 17]);
@@ -246,7 +253,7 @@ mod tests {
     fn parts_span_all_rows() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
         let csr = with_rows(9, &[2, 3, 7]);
-        let visited = VisitedRows::nonempty(&csr, Strips::whole(csr.rows()), &pool);
+        let visited = VisitedRows::all(&csr).nonempty(Strips::whole(csr.rows()), &pool);
         assert_eq!([0..1, 1..1, 1..2, 2..3].map(|part| visited.spanned(part)), [0..3, 0..0, 3..7, 7..9]);
         assert_eq!(VisitedRows::all(&csr).spanned(4..9), 4..9);
     }
@@ -255,7 +262,7 @@ mod tests {
     fn strips_have_the_visited_ones_of_their_rows() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
         let csr = with_rows(9, &[2, 3, 7]);
-        let visited = VisitedRows::nonempty(&csr, Strips::whole(csr.rows()), &pool);
+        let visited = VisitedRows::all(&csr).nonempty(Strips::whole(csr.rows()), &pool);
         let within =
             |rows: Range<usize>| (visited.within(rows.clone()).first_row, visited.within(rows).offsets.to_vec());
         assert_eq!(within(0..4), (0, vec![0, 1, 2]));

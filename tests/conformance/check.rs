@@ -137,6 +137,11 @@ impl Checker {
         if let (true, Layout::Sparse(csr)) = (plan.goes_by_non_zeros(), data.stored[0].layout()) {
             assert!(counters.cells() <= csr.nnz() as u64, "{}: {} cells", context(), counters.cells());
         }
+        let of_cells = || data.stored.iter().filter(|matrix| matrix.dims() == data.stored[0].dims());
+        if plan.goes_by_joined_non_zeros() && of_cells().all(|matrix| matrix.format().is_sparse()) {
+            let most: usize = of_cells().map(MatrixBlock::nnz).sum();
+            assert!(counters.cells() <= most as u64, "{}: {} cells", context(), counters.cells());
+        }
         result
     }
 

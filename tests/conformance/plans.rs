@@ -2,7 +2,8 @@
 
 use crate::axes::{Row, SideKind};
 use fuseline_ir::cplan::{
-    Bits, CInput, CInputId, CNode, CNodeId, COutput, CPlan, ColumnRange, RowType, StatedOutput, Variant, VerifiedCPlan,
+    Bits, CInput, CInputId, CNode, CNodeId, COutput, CPlan, CellType, ColumnRange, RowType, StatedOutput, Variant,
+    VerifiedCPlan,
 };
 use fuseline_ir::ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};
 use fuseline_ir::template::Space;
@@ -19,10 +20,12 @@ pub(crate) enum Form {
     Filled,
     /// Row plans: aggregated and multiplied alone, so that sparse rows have an entry of their own.
     Products,
+    /// Element-wise, with a matrix: zeros of both give zeros.
+    Joined,
 }
 
 impl Form {
-    pub(crate) const ALL: &[Form] = &[Form::Kept, Form::Filled, Form::Products];
+    pub(crate) const ALL: &[Form] = &[Form::Kept, Form::Filled, Form::Products, Form::Joined];
 }
 
 /// Which format an input gets.
@@ -50,6 +53,9 @@ impl Plan {
     /// The plan; `None` where the variant has no such form.
     pub(crate) fn new(row: &Row, form: Form, kind: SideKind) -> Option<Plan> {
         let mut builder = Builder::new(row.variant, kind, form, row.agg);
+        if form == Form::Joined && (kind != SideKind::Matrix || builder.plan.space() == Space::Factors) {
+            return None;
+        }
         match row.variant {
             Variant::Row(row_type) => builder.row(row_type)?,
             _ if form == Form::Products => return None,
@@ -60,6 +66,21 @@ impl Plan {
         let name = format!("{template} {variant} {agg} {form:?}, side {kind:?}");
         let cplan = builder.plan.clone().verify().unwrap_or_else(|errors| panic!("{name}: {errors}\n{}", builder.plan));
         Some(Plan { name, cplan, matrices: builder.matrices, form, kind })
+    }
+
+    /// Whether no more cells are visited than a sparse main input and a sparse side input store: of plans that are zero where
+    /// both are. Columns, whose extremes would have to know how many zeros each has, have all cells visited.
+    pub(crate) fn goes_by_joined_non_zeros(&self) -> bool {
+        let counts_zeros =
+            || self.cplan.outputs.iter().any(|output| output.agg().is_some_and(|agg| !agg.ignores_zeros()));
+        let is_joined = self.form == Form::Joined;
+        match self.cplan.variant {
+            Variant::Cell(CellType::ColAgg) | Variant::Row(RowType::ColAgg | RowType::FullAgg) if counts_zeros() => {
+                false
+            }
+            Variant::Row(RowType::NoAggConst | RowType::ColAggConst | RowType::MultiAgg) => false,
+            _ => is_joined,
+        }
     }
 
     /// Whether no more cells of a sparse main input are visited than are stored: of all plans that are zero where it is. Over
@@ -96,7 +117,7 @@ impl Builder {
             builder.matrix(Part::Factor, |m, _| (m, WIDTH));
             builder.matrix(Part::Factor, |_, n| (n, WIDTH));
         } else {
-            builder.plan.sparse_safe = form != Form::Filled;
+            builder.plan.sparse_safe = !matches!(form, Form::Filled | Form::Joined);
         }
         builder
     }
@@ -142,7 +163,12 @@ impl Builder {
 
     /// Zeros stay zeros in one form and become something else in the other.
     fn combine(&mut self, x: CNodeId, side: CNodeId) -> CNodeId {
-        self.binary(if self.form == Form::Filled { BinaryOp::Plus } else { BinaryOp::Mult }, x, side)
+        let op = match self.form {
+            Form::Filled => BinaryOp::Plus,
+            Form::Joined => BinaryOp::Minus,
+            Form::Kept | Form::Products => BinaryOp::Mult,
+        };
+        self.binary(op, x, side)
     }
 
     fn scalar(&mut self) -> CNodeId {
@@ -183,6 +209,10 @@ impl Builder {
                 self.push(CNode::SideColScalar(row))
             }
             SideKind::Column => self.column(),
+            SideKind::Matrix if self.form == Form::Joined => {
+                let full = self.matrix(Part::Side, |m, n| (m, n));
+                self.push(CNode::SideCell(full))
+            }
             SideKind::Matrix => {
                 let full = self.matrix(Part::Side, |m, n| (m, n));
                 let wide = self.matrix(Part::Side, |m, _| (m, WIDTH));

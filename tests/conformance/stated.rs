@@ -10,6 +10,7 @@ use fuseline_ir::schedule::{
 use fuseline_ir::work::{CELL_BYTES, multiplies_whole_tile};
 use fuseline_matrix::{Csr, Layout, MatrixBlock};
 use fuseline_skeletons::{CompiledCPlan, Counters, Execution, Scheduled};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// What a run of an operator does.
@@ -112,7 +113,8 @@ impl Statement<'_> {
 
     /// The numbers of the rows that are visited, and where their non-zeros begin and end.
     fn visited(&self, csr: &Csr, rows: Range<usize>) -> (Vec<usize>, Vec<usize>) {
-        let count = |row: usize| csr.row(row).0.len();
+        let joined = self.joined();
+        let count = |row: usize| csr.row(row).0.len() + joined.iter().map(|csr| csr.row(row).0.len()).sum::<usize>();
         let empty = rows.clone().filter(|&row| count(row) == 0).count();
         let leaves_out = self.scheduled.schedule.skips_empty_rows && leaves_out_empty_rows(empty, rows.len());
         let numbers: Vec<usize> = rows.filter(|&row| !leaves_out || count(row) > 0).collect();
@@ -139,19 +141,42 @@ impl Statement<'_> {
                     activity.add_unit(Extent::Tile { rows, cols }, self.scheduled);
                 }),
                 Partition::Segments(segments) => {
-                    segments.for_each_segment(block, |segment| self.add_segment(segment, activity));
+                    segments.for_each_segment(block, |segment| self.add_segment(segment, numbers, activity));
                 }
                 Partition::Ranges(ranges) => self.add_range(ranges, block, numbers, activity),
             }
         }
     }
 
-    fn add_segment(&self, segment: Segment, activity: &mut Activity) {
-        let positions = segment.end - segment.start;
-        if positions > 0 || !self.scheduled.skips_empty_units {
+    fn add_segment(&self, segment: Segment, numbers: &[usize], activity: &mut Activity) {
+        let most = segment.end - segment.start;
+        let positions = match self.csr {
+            Some(csr) if !self.scheduled.joined.is_empty() => {
+                let rows = &numbers[segment.first_row..segment.first_row + segment.rows];
+                rows.iter().map(|&row| self.columns_of_all(csr, row)).sum()
+            }
+            _ => most,
+        };
+        if most > 0 || !self.scheduled.skips_empty_units {
             let unit = Extent::Positions { rows: segment.rows, positions, tile_cols: None };
             activity.add_unit(unit, self.scheduled);
         }
+    }
+
+    /// The matrices whose rows are joined with those of the main input.
+    fn joined(&self) -> Vec<Csr> {
+        let sparse = |&input: &usize| match self.data.stored[input].layout() {
+            Layout::Sparse(csr) => csr.into_owned(),
+            Layout::Dense(_) => panic!("sparse rows are joined"),
+        };
+        self.scheduled.joined.iter().map(sparse).collect()
+    }
+
+    /// In how many columns a row of the main input, or of what is joined with it, has a non-zero.
+    fn columns_of_all(&self, csr: &Csr, row: usize) -> usize {
+        let mut columns: BTreeSet<u32> = csr.row(row).0.iter().copied().collect();
+        self.joined().iter().for_each(|csr| columns.extend(csr.row(row).0));
+        columns.len()
     }
 
     /// A tile of products of factors: a unit of its non-zeros, or of all cells where none is zero.

@@ -1,9 +1,12 @@
-//! Row plans over the non-zeros of a sparse main input: which values have one cell per position of the main row, in the place
-//! of one per column.
+//! Plans over non-zeros: which values of a Row plan have one cell per position of a sparse main row, in the place of one per
+//! column, and which matrices besides the main one must be visited at all their non-zeros.
 //!
 //! The main row has. So has what is computed cell by cell of such a value: its cells elsewhere are never asked for, or known
 //! to be zero. Operands that have cells for all columns are gathered, and values of a row repeated. What is not computed cell
 //! by cell (aggregates, products, most outputs) takes a list of positions for a vector whose other cells are zero.
+//!
+//! `X + Y` is zero only where both are. Such plans visit the positions of either: the rows of the two are joined before code
+//! sees them, so that for it there is one main row, with zeros where Y alone has a position.
 
 use super::{CInputId, CNode, CNodeId, COutput, CPlan, ColumnRange, Shapes};
 use crate::template::Space;
@@ -14,9 +17,15 @@ use cranelift_entity::{EntitySet, SecondaryMap};
 pub struct Positions {
     values: EntitySet<CNodeId>,
     inputs: EntitySet<CInputId>,
+    joins: bool,
 }
 
 impl Positions {
+    /// Whether the main row must be joined with rows of side inputs: [`CPlan::joined_inputs`] says with which.
+    pub fn joins(&self) -> bool {
+        self.joins
+    }
+
     /// Whether the value of a node lies by position.
     pub fn contains(&self, node: CNodeId) -> bool {
         self.values.contains(node)
@@ -38,22 +47,61 @@ impl CPlan {
         if self.space() != Space::Rows || !reads_main {
             return None;
         }
-        let shapes = self.shapes();
-        let mut search =
-            Search { plan: self, shapes, at_zero: self.values_at_zero(strict), found: Positions::default() };
-        search.follow_main();
-        search.takes_positions().then(|| {
-            search.follow_operands();
-            search.found
+        let candidates = self.candidates();
+        Search::new(self, strict, &[]).finish().or_else(|| {
+            let joined = Search::new(self, strict, &candidates).finish().filter(|_| !candidates.is_empty())?;
+            Some(Positions { joins: true, ..joined })
         })
     }
 
-    /// The value of each node in the columns in which the main row is zero, where it is known.
-    fn values_at_zero(&self, strict: bool) -> SecondaryMap<CNodeId, Option<f64>> {
+    /// The fewest of these side inputs, which are sparse, at whose non-zeros the plan must be evaluated besides those of the
+    /// main input; `None` if that is not enough. Where several do, the first of them are left out.
+    pub fn joined_inputs(&self, strict: bool, sparse: &[CInputId]) -> Option<Vec<CInputId>> {
+        let candidates = self.candidates();
+        let mut joined: Vec<CInputId> = sparse.iter().copied().filter(|input| candidates.contains(input)).collect();
+        let positions = match self.space() {
+            Space::Cells => None,
+            Space::Rows => Some(self.positions(strict)?),
+            Space::Factors => return None,
+        };
+        let suffices = |joined: &[CInputId]| match &positions {
+            None => {
+                let at_zero = self.values_at_zero(strict, joined);
+                self.outputs.iter().all(|output| at_zero[output.node()] == Some(0.0))
+            }
+            Some(found) => Search { found: found.clone(), ..Search::new(self, strict, joined) }.takes_positions(),
+        };
+        if !suffices(&joined) {
+            return None;
+        }
+        for &input in sparse {
+            let others: Vec<CInputId> = joined.iter().copied().filter(|&other| other != input).collect();
+            if suffices(&others) {
+                joined = others;
+            }
+        }
+        Some(joined)
+    }
+
+    /// The side inputs of the main input's dimensions that are read cell by cell, or row by row, and otherwise not.
+    fn candidates(&self) -> Vec<CInputId> {
+        let is_candidate = |input: &CInputId| {
+            let mut readers = self.nodes.values().filter(|node| node.input() == Some(*input)).peekable();
+            let is_whole = |node: &CNode| matches!(node, CNode::SideCell(_) | CNode::SideRow(_, ColumnRange::All));
+            readers.peek().is_some() && readers.all(is_whole)
+        };
+        self.inputs.keys().filter(is_candidate).collect()
+    }
+
+    /// The value of each node where the main input, and these side inputs, are zero, if it is known.
+    fn values_at_zero(&self, strict: bool, joined: &[CInputId]) -> SecondaryMap<CNodeId, Option<f64>> {
         let mut values: SecondaryMap<CNodeId, Option<f64>> = SecondaryMap::new();
         for (id, node) in &self.nodes {
             values[id] = match *node {
                 CNode::Main => Some(0.0),
+                CNode::SideCell(input) | CNode::SideRow(input, ColumnRange::All) => {
+                    joined.contains(&input).then_some(0.0)
+                }
                 CNode::Literal(bits) => Some(bits.get()),
                 CNode::Unary(op, a) => op.eval_known(values[a]),
                 CNode::Binary(op, a, b) => op.eval_known(values[a], values[b], strict),
@@ -67,17 +115,34 @@ impl CPlan {
 
 struct Search<'a> {
     plan: &'a CPlan,
+    /// Side inputs that are zero with the main input.
+    joined: &'a [CInputId],
     shapes: Shapes,
     /// What values are in the columns in which the main row is zero.
     at_zero: SecondaryMap<CNodeId, Option<f64>>,
     found: Positions,
 }
 
-impl Search<'_> {
-    /// Finds what is computed cell by cell of the main row.
+impl<'a> Search<'a> {
+    fn new(plan: &'a CPlan, strict: bool, joined: &'a [CInputId]) -> Self {
+        let (shapes, at_zero) = (plan.shapes(), plan.values_at_zero(strict, joined));
+        Search { plan, joined, shapes, at_zero, found: Positions::default() }
+    }
+
+    /// What lies by position, if all that takes it can.
+    fn finish(mut self) -> Option<Positions> {
+        self.follow_main();
+        self.takes_positions().then(|| {
+            self.follow_operands();
+            self.found
+        })
+    }
+
+    /// Finds what is computed cell by cell of the main row, or of rows that are joined with it.
     fn follow_main(&mut self) {
         for (id, node) in &self.plan.nodes {
-            let is_main = matches!(node, CNode::Main);
+            let is_joined = side_row(node).is_some_and(|input| self.joined.contains(&input));
+            let is_main = matches!(node, CNode::Main) || is_joined;
             let continues = node.is_element_wise() && node.operands().iter().any(|&operand| self.has(operand));
             if is_main || continues {
                 self.found.values.insert(id);
@@ -106,10 +171,8 @@ impl Search<'_> {
 
     fn suits(&self, output: &COutput) -> bool {
         match *output {
-            // The main row is stored by itself nowhere.
-            COutput::Store(node) => {
-                !self.has(node) || self.is_sparse(node) && !matches!(self.plan.nodes[node], CNode::Main)
-            }
+            // Rows that are read are stored by themselves nowhere.
+            COutput::Store(node) => !self.has(node) || self.is_sparse(node) && self.plan.nodes[node].is_element_wise(),
             // The zeros of a row count in extremes, but not in sums.
             COutput::ColAgg(agg, node) | COutput::FullAgg(agg, node) => {
                 !self.has(node) || self.is_sparse(node) && agg.ignores_zeros()

@@ -3,7 +3,7 @@
 use crate::blocks::{BLOCK_CELLS, map_parts_with, on_threads_for, ranges_by_weight};
 use crate::{KernelContext, push_nonzero};
 use fuseline_ir::ops::{AggOp, BinaryOp};
-use fuseline_matrix::{Csr, CsrRows, SparseRow};
+use fuseline_matrix::{Csr, CsrRows, JoinedCells, SparseRow};
 use fuseline_vecprims::{Form, Tile, TileMut};
 use std::ops::Range;
 
@@ -30,27 +30,10 @@ impl Merged {
 
     /// Writes the cells of two rows from the one at `start` on; their number.
     fn put(&mut self, start: usize, a: SparseRow<'_>, b: SparseRow<'_>) -> usize {
-        let end = start + a.len() + b.len();
-        let (columns, left) = (&mut self.columns[start..end], &mut self.left[start..end]);
-        let right = &mut self.right[start..end];
-        let (mut p, mut q, mut count) = (0, 0, 0);
-        // Nobody could foretell which row comes next: both are read, and those that take part advance.
-        while p < a.len() && q < b.len() {
-            let (a_column, b_column) = (a.columns[p], b.columns[q]);
-            let (has_a, has_b) = (a_column <= b_column, b_column <= a_column);
-            columns[count] = a_column.min(b_column);
-            left[count] = value_if(has_a, a.values[p]);
-            right[count] = value_if(has_b, b.values[q]);
-            p += usize::from(has_a);
-            q += usize::from(has_b);
-            count += 1;
-        }
-        let (columns, left, right) = (&mut columns[count..], &mut left[count..], &mut right[count..]);
-        if p < a.len() {
-            count + put_rest(a.part(p..a.len()), columns, left, right)
-        } else {
-            count + put_rest(b.part(q..b.len()), columns, right, left)
-        }
+        let Merged { columns, left, right, .. } = self;
+        let cells =
+            JoinedCells { columns: &mut columns[start..], left: &mut left[start..], right: &mut right[start..] };
+        a.join(b, cells)
     }
 
     /// Appends the results at the first `count` positions, which are those of the rows from `first` on; what is not zero.
@@ -67,20 +50,6 @@ impl Merged {
         block.columns.extend_from_slice(&self.columns[..kept]);
         block.values.extend_from_slice(&self.results[..kept]);
     }
-}
-
-/// The value or, without a branch, zero.
-fn value_if(is_taken: bool, value: f64) -> f64 {
-    f64::from_bits(std::hint::select_unpredictable(is_taken, value.to_bits(), 0))
-}
-
-/// Writes what is left of one row where the other one has ended.
-fn put_rest(rest: SparseRow<'_>, columns: &mut [u32], own: &mut [f64], other: &mut [f64]) -> usize {
-    let len = rest.len();
-    columns[..len].copy_from_slice(rest.columns);
-    own[..len].copy_from_slice(rest.values);
-    other[..len].fill(0.0);
-    len
 }
 
 /// Merges the patterns of two sparse matrices of one shape, for operations with `f(0, 0) = 0`.

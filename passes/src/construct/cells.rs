@@ -89,7 +89,8 @@ struct Mains {
 }
 
 impl Mains {
-    /// The sparsest inputs that the result is zero with, else the densest ones.
+    /// The sparsest inputs that the result is zero with, else the sparsest of those that it is zero with together, else the
+    /// densest ones.
     fn of(context: &Context<'_>, operator: &Operator) -> Result<Mains, ConstructError> {
         let space = operator.space(context);
         let candidates = || operator.inputs_by_cell(context, &space);
@@ -97,6 +98,10 @@ impl Mains {
             let as_sparse = candidates().filter(|&id| sparsity(context, id) == sparsity(context, driver));
             let ids = as_sparse.filter(|&id| operator.is_zero_with(context, id, Zeros::Cell)).collect();
             return Ok(Mains { ids, are_drivers: true });
+        }
+        if let Some(joined) = operator.joined_drivers(context, &space) {
+            let as_sparse = |id: &HopId| sparsity(context, *id) == sparsity(context, joined[0]);
+            return Ok(Mains { ids: joined.iter().copied().filter(as_sparse).collect(), are_drivers: false });
         }
         let share = |id: HopId| context.hop(id).size.sparsity();
         let densest = candidates().map(share).fold(0.0, f64::max);

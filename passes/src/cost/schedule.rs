@@ -1,7 +1,7 @@
 //! How a fused operator will run, as far as its sizes say: the schedule that skeletons make of its plan and inputs, made of
 //! its members.
 
-use crate::cover::{ByPosition, Operator};
+use crate::cover::{ByPosition, Hops, Operator};
 use crate::facts::{Context, bytes_of, cells, sparsity, stored_non_zeros, stored_rows};
 use crate::hops::untransposed;
 use crate::zeros::Zeros;
@@ -33,34 +33,41 @@ pub struct Scheduled {
 impl Scheduled {
     /// How a fused operator runs; `None` of basic ones, and of operators without a main input or whose sizes are unknown.
     pub fn of(context: &Context<'_>, operator: &Operator) -> Option<Scheduled> {
-        let driver = if operator.template?.space() == Space::Rows {
-            None
-        } else {
-            operator.driver(context, &operator.space(context))
+        if operator.template?.space() != Space::Rows {
+            let space = operator.space(context);
+            let driver = operator.driver(context, &space);
+            let joined = if driver.is_none() { operator.joined_drivers(context, &space) } else { None };
+            return Scheduled::over_cells(context, operator, &space, driver, joined.unwrap_or_default());
+        }
+        let (main, by_position) = match operator.sparse_rows(context) {
+            Some((main, found)) => (main, Some(found)),
+            None => (operator.main_input(context)?, None),
         };
-        let main = driver.or_else(|| main_without_driver(context, operator))?;
-        let by_position = by_position(context, operator, main);
-        Scheduled::with_main(&Members { context, operator, main, is_driven: driver.is_some(), by_position })
+        let joined = by_position.as_ref().map(|found| found.joined.clone()).unwrap_or_default();
+        Scheduled::with_main(&Members { context, operator, main, is_driven: false, joined, by_position })
     }
 
-    /// How a fused operator over the cells of `space` runs, whose driver is known. Without one, any input that has these cells
-    /// stands for the main one: all of them are read densely.
+    /// How a fused operator over the cells of `space` runs, whose driver is known, or whose inputs that are joined are. Without
+    /// either, any input that has these cells stands for the main one: all of them are read densely.
     pub(super) fn over_cells(
         context: &Context<'_>,
         operator: &Operator,
         space: &SizeInfo,
         driver: Option<HopId>,
+        mut joined: Hops,
     ) -> Option<Scheduled> {
-        let has_cells = |id: &HopId| context.hop(*id).size.same_dims(space);
-        let main = driver.or_else(|| operator.inputs.iter().copied().find(has_cells))?;
+        let first_joined = (!joined.is_empty()).then(|| joined.remove(0));
+        let main = driver.or(first_joined).or_else(|| densest(context, operator, space))?;
         let is_driven = driver.is_some();
-        Scheduled::with_main(&Members { context, operator, main, is_driven, by_position: None })
+        Scheduled::with_main(&Members { context, operator, main, is_driven, joined, by_position: None })
     }
 
     fn with_main(members: &Members<'_>) -> Option<Scheduled> {
         let Members { context, main, .. } = *members;
         let profile = members.profile()?;
-        let (rows, non_zeros) = (profile.rows, stored_non_zeros(context, main) as usize);
+        let visited = std::iter::once(main).chain(members.joined.iter().copied());
+        let non_zeros = visited.map(|id| stored_non_zeros(context, id) as usize).sum();
+        let rows = profile.rows;
         Some(Scheduled {
             schedule: Schedule::of(&profile),
             main,
@@ -112,20 +119,10 @@ impl Scheduled {
     }
 }
 
-/// The main input of an operator that is not zero with any: over cells the densest.
-fn main_without_driver(context: &Context<'_>, operator: &Operator) -> Option<HopId> {
-    if operator.template?.space() == Space::Rows {
-        return operator.main_input(context);
-    }
-    let space = operator.space(context);
-    let by_cell = operator.inputs_by_cell(context, &space);
+/// The main input of an operator over cells that is not zero with any: the densest.
+fn densest(context: &Context<'_>, operator: &Operator, space: &SizeInfo) -> Option<HopId> {
+    let by_cell = operator.inputs_by_cell(context, space);
     by_cell.reduce(|one, other| if sparsity(context, other) > sparsity(context, one) { other } else { one })
-}
-
-/// What of an operator lies by position, if it goes over the non-zeros of sparse rows.
-pub(super) fn by_position(context: &Context<'_>, operator: &Operator, main: HopId) -> Option<ByPosition> {
-    let goes_by_rows = operator.template?.space() == Space::Rows && stored_rows(context, main) > 0.0;
-    if goes_by_rows { operator.by_position(context, main) } else { None }
 }
 
 /// Whether values of an operator over cells belong to one row, or to one column.
@@ -142,6 +139,8 @@ struct Members<'a> {
     main: HopId,
     /// Whether the cells of an operator over cells are zero with those of the main input.
     is_driven: bool,
+    /// The sparse inputs whose rows are joined with those of the main one.
+    joined: Hops,
     /// What of an operator over sparse rows lies by position, if it goes by these.
     by_position: Option<ByPosition>,
 }
@@ -163,6 +162,7 @@ impl Members<'_> {
                 && self.leaves_rows_out(space)
                 && !self.any(|id| context.operation(id).is_sequence),
             keeps_rows: kept.rows,
+            joins_rows: !self.joined.is_empty(),
             keeps_columns: kept.columns,
             row: if space == Space::Rows { self.row_profile() } else { RowProfile::default() },
             rank: if space == Space::Factors { rank(context, operator) } else { 0 },
@@ -214,7 +214,9 @@ impl Members<'_> {
             // What reads no other matrix and numbers no rows has one value wherever the main input is zero.
             Space::Cells => {
                 let is_alone = || self.operator.inputs.iter().all(|&id| id == self.main || !self.is_matrix(id));
-                self.is_driven || is_alone() && !self.any(|id| self.context.operation(id).is_sequence)
+                self.is_driven
+                    || !self.joined.is_empty()
+                    || is_alone() && !self.any(|id| self.context.operation(id).is_sequence)
             }
             Space::Rows => self.by_position.is_some(),
         }

@@ -9,7 +9,7 @@ use super::work::{
     Work, basic_class, cell_flops, cell_runs, dense_flops, flops, fused_class, narrow_rows, product_share, row_class,
     runs, takes_short_rows,
 };
-use crate::cover::Operator;
+use crate::cover::{Hops, Operator};
 use crate::facts::{Context, SCALAR_BYTES, bytes_of, cells, has_short_rows, sparsity, stored_non_zeros, stored_rows};
 use crate::hops::untransposed;
 use crate::machine::OperationClass;
@@ -147,7 +147,7 @@ pub fn cost_vector(context: &Context<'_>, operator: &Operator) -> Option<CostVec
         pass.count_basic(context, &mut vector);
         return Some(vector);
     }
-    let scheduled = Scheduled::over_cells(context, operator, &pass.space, pass.driver);
+    let scheduled = Scheduled::over_cells(context, operator, &pass.space, pass.driver, pass.joined.clone());
     vector.is_shared = scheduled.is_some_and(|scheduled| scheduled.is_shared());
     match (space, &scheduled) {
         (Space::Factors, Some(scheduled)) if !pass.is_tiled => {
@@ -169,6 +169,8 @@ struct CellPass<'a> {
     space: SizeInfo,
     /// The input whose zeros are skipped.
     driver: Option<HopId>,
+    /// Inputs that are visited at the non-zeros of all of them; none where there is a driver.
+    joined: Hops,
     /// The share of the cells that is visited.
     share: f64,
     /// Whether products of factors are computed in tiles, in the place of one by one.
@@ -187,13 +189,16 @@ impl<'a> CellPass<'a> {
             return None;
         }
         let visited = |id: HopId| template.map_or_else(|| sparsity(context, id), |it| it.visited_share(context, id));
-        let share = driver.map_or(1.0, visited);
-        Some(CellPass { operator, space, driver, share, is_tiled: is_driven && share >= TILED_SPARSITY })
+        let is_joined = driver.is_none() && may_skip && template.is_some();
+        let joined = if is_joined { operator.joined_drivers(context, &space) } else { None }.unwrap_or_default();
+        let share_of_joined = if joined.is_empty() { 1.0 } else { joined.iter().map(|&id| visited(id)).sum() };
+        let share = driver.map_or(share_of_joined, visited).min(1.0);
+        Some(CellPass { operator, space, driver, joined, share, is_tiled: is_driven && share >= TILED_SPARSITY })
     }
 
     /// What the members write, compute and read.
     fn cost_vector(&self, context: &Context<'_>) -> CostVector {
-        let CellPass { operator, ref space, driver, share, is_tiled } = *self;
+        let CellPass { operator, ref space, driver, share, is_tiled, .. } = *self;
         let mut work = Work::default();
         for &id in &operator.members {
             let class = if is_tiled { basic_class(context, id) } else { fused_class(context, id) };

@@ -1,11 +1,12 @@
 //! Operators over cells: what they run over, and which input's zeros they exploit.
 
-use super::Operator;
+use super::{Hops, Operator};
 use crate::facts::{Context, is_inner_product, sparsity};
 use crate::hops::untransposed;
 use crate::zeros::{Driven, Zeros, keeps_zeros};
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{HopId, HopOp};
+use fuseline_ir::ops::Direction;
 use smallvec::SmallVec;
 
 /// The share of non-zeros that an Outer operator is expected to visit where the number of non-zeros is unknown and data
@@ -21,6 +22,21 @@ pub(crate) fn driver_sparsity(context: &Context<'_>, driver: HopId) -> f64 {
         None if !keeps_zeros(context.dag, driver, context.limits.strict_ieee) => 1.0,
         None => UNKNOWN_DRIVER_SPARSITY,
     }
+}
+
+/// The fewest of these inputs that suffice, of several that do without the last ones; `None` if all of them do not.
+pub(super) fn fewest(inputs: Hops, suffice: impl Fn(&[HopId]) -> bool) -> Option<Hops> {
+    if !suffice(&inputs) {
+        return None;
+    }
+    let mut left = inputs.clone();
+    for &input in inputs.iter().rev() {
+        let others: Hops = left.iter().copied().filter(|&other| other != input).collect();
+        if suffice(&others) {
+            left = others;
+        }
+    }
+    Some(left)
 }
 
 impl Operator {
@@ -70,8 +86,29 @@ impl Operator {
 
     /// Whether all roots, or what they aggregate, are zero with the cells or the row of an input.
     pub(crate) fn is_zero_with(&self, context: &Context<'_>, input: HopId, zeros: Zeros) -> bool {
+        self.are_zero_with(context, &[input], zeros)
+    }
+
+    fn are_zero_with(&self, context: &Context<'_>, drivers: &[HopId], zeros: Zeros) -> bool {
         let strict = context.limits.strict_ieee;
-        Driven { dag: context.dag, members: &self.members, driver: input, zeros, strict }.makes_zero(&self.roots)
+        Driven { dag: context.dag, members: &self.members, drivers, zeros, strict }.makes_zero(&self.roots)
+    }
+
+    /// The sparse inputs that the cells of all roots are zero with where all of them are, the sparsest first: an operator
+    /// over the cells of `space` that has no driver visits the non-zeros of any of them. None if there are no such inputs, or
+    /// a column's extreme would have to know how many zeros it has.
+    pub(crate) fn joined_drivers(&self, context: &Context<'_>, space: &SizeInfo) -> Option<Hops> {
+        let mut sparse: Hops = self.inputs_by_cell(context, space).filter(|&id| sparsity(context, id) < 1.0).collect();
+        let counts_zeros = |&root: &HopId| match context.hop(root).op {
+            HopOp::AggUnary(agg, Direction::Col) => !agg.ignores_zeros(),
+            _ => false,
+        };
+        if sparse.len() < 2 || self.is_driven() || self.roots.iter().any(counts_zeros) {
+            return None;
+        }
+        sparse
+            .sort_by(|&one, &other| sparsity(context, one).total_cmp(&sparsity(context, other)).then(one.cmp(&other)));
+        fewest(sparse, |drivers| self.are_zero_with(context, drivers, Zeros::Cell))
     }
 
     /// An input that an operator over cells can bind cell by cell, for each of its roots; that of the first root.

@@ -1,6 +1,7 @@
 //! Which members of an operator over rows have one cell per non-zero of a sparse main input, in the place of one per column:
 //! what [`fuseline_ir::cplan::Positions`] will say of its plan.
 
+use super::cells::fewest;
 use super::{Hops, Operator};
 use crate::facts::{Context, sparsity, transposed_product};
 use crate::hops::{is_elementwise, untransposed};
@@ -16,12 +17,15 @@ pub(crate) struct ByPosition {
     pub(crate) members: Hops,
     /// Matrices of the main input's dimensions of which nothing else is read, ascending.
     pub(crate) inputs: Hops,
+    /// Sparse inputs whose rows are joined with those of the main one, since values are zero only where all of them are.
+    pub(crate) joined: Hops,
 }
 
 impl ByPosition {
     /// Whether a value lies by position.
     pub(crate) fn contains(&self, id: HopId) -> bool {
-        self.members.binary_search(&id).is_ok() || self.inputs.binary_search(&id).is_ok()
+        let lists = [&self.members, &self.inputs];
+        lists.iter().any(|list| list.binary_search(&id).is_ok()) || self.joined.contains(&id)
     }
 }
 
@@ -29,14 +33,32 @@ impl Operator {
     /// The values that lie by position if the operator goes over the non-zeros of the rows of `main`; `None` if it cannot,
     /// since it needs all columns of them, or of what is computed of them cell by cell.
     pub(crate) fn by_position(&self, context: &Context<'_>, main: HopId) -> Option<ByPosition> {
-        let mut search = Search::new(context, self, main);
-        search.follow_main();
-        search.takes_positions().then(|| search.with_operands())
+        if let Some(alone) = Search::new(context, self, main, &[main]).finish(Hops::new()) {
+            return Some(alone);
+        }
+        let candidates = self.joinable(context, main);
+        let mut all: Hops = candidates.iter().copied().chain([main]).collect();
+        all.sort_unstable();
+        let found = Search::new(context, self, main, &all).finish(Hops::new()).filter(|_| all.len() > 1)?;
+        let mut sparse: Hops = candidates.into_iter().filter(|&id| sparsity(context, id) < 1.0).collect();
+        sparse
+            .sort_by(|&one, &other| sparsity(context, one).total_cmp(&sparsity(context, other)).then(one.cmp(&other)));
+        let joined = fewest(sparse, |joined| {
+            let zeros: Hops = joined.iter().copied().chain([main]).collect();
+            Search { found: found.members.clone(), taken: all.clone(), ..Search::new(context, self, main, &zeros) }
+                .takes_positions()
+        })?;
+        Some(ByPosition { joined, ..found })
     }
 
-    /// Whether an input is stored as non-zeros and serves as the main one by these alone.
-    pub(super) fn goes_by_non_zeros_of(&self, context: &Context<'_>, main: HopId) -> bool {
-        sparsity(context, main) < 1.0 && self.by_position(context, main).is_some()
+    /// The inputs of the main one's dimensions that members read cell by cell, or as rows, and otherwise not.
+    fn joinable(&self, context: &Context<'_>, main: HopId) -> Hops {
+        let is_whole = |id: &HopId| {
+            let mut readers = self.members.iter().map(|&member| context.hop(member));
+            readers.all(|hop| !hop.inputs.contains(id) || !matches!(hop.op, HopOp::Index))
+        };
+        let has_dims = |id: &HopId| *id != main && context.hop(*id).size.same_dims(&context.hop(main).size);
+        self.inputs.iter().copied().filter(has_dims).filter(is_whole).collect()
     }
 }
 
@@ -44,17 +66,28 @@ struct Search<'a> {
     context: &'a Context<'a>,
     operator: &'a Operator,
     main: HopId,
-    /// What members are where the main input is zero, by their place; none where that is not known.
+    /// The main input, and those that are joined with it, ascending: all of them lie by position.
+    taken: Hops,
+    /// Those of them that are zero together.
+    zeros: Hops,
+    /// What members are there, by their place; none where that is not known.
     at_zero: SmallVec<[Option<f64>; 16]>,
     found: Hops,
 }
 
 impl<'a> Search<'a> {
-    fn new(context: &'a Context<'a>, operator: &'a Operator, main: HopId) -> Self {
+    fn new(context: &'a Context<'a>, operator: &'a Operator, main: HopId, drivers: &[HopId]) -> Self {
         let strict = context.limits.strict_ieee;
         let zeros = Zeros::CellOfRow;
-        let driven = Driven { dag: context.dag, members: &operator.members, driver: main, zeros, strict };
-        Search { context, operator, main, at_zero: driven.values(), found: Hops::new() }
+        let at_zero = Driven { dag: context.dag, members: &operator.members, drivers, zeros, strict }.values();
+        let zeros = Hops::from_slice(drivers);
+        Search { context, operator, main, taken: zeros.clone(), zeros, at_zero, found: Hops::new() }
+    }
+
+    /// What lies by position, if all that takes it can.
+    fn finish(mut self, joined: Hops) -> Option<ByPosition> {
+        self.follow_main();
+        self.takes_positions().then(|| self.with_operands(joined))
     }
 
     /// Finds what is computed cell by cell of the main input.
@@ -109,7 +142,7 @@ impl<'a> Search<'a> {
     }
 
     /// What was found, with the operands of which nothing else is read.
-    fn with_operands(mut self) -> ByPosition {
+    fn with_operands(mut self, joined: Hops) -> ByPosition {
         let operator = self.operator;
         for &id in operator.members.iter().rev() {
             if !self.has(id) && self.is_by_cell(id) && self.is_read_by_position(id) {
@@ -120,7 +153,7 @@ impl<'a> Search<'a> {
         let inputs = operator.inputs.iter().copied();
         let inputs =
             inputs.filter(|&id| id != self.main && self.has_dims(id) && self.is_read_by_position(id)).collect();
-        ByPosition { members: self.found, inputs }
+        ByPosition { members: self.found, inputs, joined }
     }
 
     /// Whether values by position alone read a value, which does not leave the operator.
@@ -140,12 +173,12 @@ impl<'a> Search<'a> {
     }
 
     fn has(&self, id: HopId) -> bool {
-        id == self.main || self.found.binary_search(&id).is_ok()
+        self.taken.contains(&id) || self.found.binary_search(&id).is_ok()
     }
 
     /// Whether a value is zero where the main input is.
     fn is_sparse(&self, id: HopId) -> bool {
         let place = self.operator.members.binary_search(&id);
-        id == self.main || place.is_ok_and(|place| self.at_zero[place] == Some(0.0))
+        self.zeros.contains(&id) || place.is_ok_and(|place| self.at_zero[place] == Some(0.0))
     }
 }

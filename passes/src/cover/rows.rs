@@ -1,6 +1,6 @@
 //! Operators over rows: the matrix whose rows they bind, and which members only they have.
 
-use super::Operator;
+use super::{ByPosition, Operator};
 use crate::facts::{Context, aggregated_rows, sparsity, transposed_product};
 use crate::hops::{is_column_transpose, is_elementwise, single_column};
 use fuseline_ir::hop::{HopId, HopOp, NaryOp};
@@ -40,12 +40,32 @@ impl Operator {
             return None;
         }
         let search = MainByRow { context, operator: self, rows: self.rows(context) };
-        if let Some(sparse) = search.sparse() {
-            return Some(sparse);
+        if let Some((main, _)) = self.sparse_rows(context) {
+            return Some(main);
         }
         let factors = search.final_products().flat_map(|(left, right)| [left, right]);
         let mut preferred = factors.chain(search.lefts()).filter(|&id| search.is_bindable(id) && search.suits(id));
         preferred.next().or_else(|| search.largest_by_row()).or_else(|| search.largest_by_column())
+    }
+
+    /// The sparsest matrix that is read by row, of those whose non-zeros are all that the operator needs of it, with what lies by
+    /// position then.
+    pub(crate) fn sparse_rows(&self, context: &Context<'_>) -> Option<(HopId, ByPosition)> {
+        let is_sparse = |&id: &HopId| sparsity(context, id) < 1.0;
+        if !self.inputs.iter().any(is_sparse) {
+            return None;
+        }
+        let search = MainByRow { context, operator: self, rows: self.rows(context) };
+        let factors = search.final_products().flat_map(|(left, right)| [left, right]);
+        let read_by_row = factors.chain(search.lefts()).chain(search.read_by_row());
+        let is_main = |id: &HopId| is_sparse(id) && search.is_bindable(*id) && search.suits(*id);
+        let mut sparse: SmallVec<[HopId; 8]> = read_by_row.filter(is_main).collect();
+        sparse.sort_by(|&one, &other| {
+            let widest = context.hop(other).size.cols.cmp(&context.hop(one).size.cols);
+            widest.then(sparsity(context, one).total_cmp(&sparsity(context, other))).then(one.cmp(&other))
+        });
+        sparse.dedup();
+        sparse.into_iter().find_map(|id| Some((id, self.by_position(context, id)?)))
     }
 
     /// The rows that an operator goes through, which ends in its first root; none where they are unknown.
@@ -104,20 +124,6 @@ impl<'a> MainByRow<'a> {
         }
         let long = self.as_long_as(main);
         products.all(|(left, right)| [left, right].iter().any(|id| *id == main || long.binary_search(id).is_ok()))
-    }
-
-    /// The sparsest matrix that is read by row, of those whose non-zeros are all that the operator needs of it.
-    fn sparse(&self) -> Option<HopId> {
-        let context = self.context;
-        let factors = self.final_products().flat_map(|(left, right)| [left, right]);
-        let read_by_row = factors.chain(self.lefts()).chain(self.read_by_row());
-        let is_main = |id: &HopId| sparsity(context, *id) < 1.0 && self.is_bindable(*id) && self.suits(*id);
-        let mut sparse: SmallVec<[HopId; 8]> = read_by_row.filter(is_main).collect();
-        sparse.sort_by(|&one, &other| {
-            let widest = context.hop(other).size.cols.cmp(&context.hop(one).size.cols);
-            widest.then(sparsity(context, one).total_cmp(&sparsity(context, other))).then(one.cmp(&other))
-        });
-        sparse.into_iter().find(|&id| self.operator.goes_by_non_zeros_of(context, id))
     }
 
     /// The members whose rows are known to be as long as those of a main input, ascending.

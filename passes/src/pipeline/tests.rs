@@ -154,20 +154,28 @@ fn aggregates_by_column_share_a_pass() {
     assert_eq!(aggregates, [(main, Some(AggOp::Sum)), (main, Some(AggOp::SumSq))]);
 }
 
-/// Cell operators skip the zeros that they share, a pass over rows would not: no policy merges what is cheaper apart.
-#[test]
-fn aggregates_by_column_that_skip_zeros_stay_apart() {
+/// Aggregates by column of two dense matrices in the cells in which a sparse one is not zero.
+fn masked_aggregates(agg: AggOp) -> HopDag {
     let mut d = Dag::default();
     let shared = d.sparse("S", 100_000, 100, 10_000);
     for name in ["X", "Y"] {
         let dense = d.read(name, 100_000, 100);
         let product = d.mult(shared, dense);
-        let sums = d.op((AggOp::Sum, Direction::Col), &[product]);
-        d.write(&format!("sums of {name}"), sums);
+        let aggregates = d.op((agg, Direction::Col), &[product]);
+        d.write(&format!("{agg} of {name}"), aggregates);
     }
+    d.dag
+}
+
+/// Cell operators skip the zeros that they share, a pass over rows that has extremes would not: no policy merges what is
+/// cheaper apart. One that adds up goes by the non-zeros, too.
+#[test]
+fn aggregates_by_column_share_passes_that_skip_zeros() {
     for policy in SelectPolicy::ALL {
-        let outcome = run(&d.dag, &with(*policy));
+        let outcome = run(&masked_aggregates(AggOp::Max), &with(*policy));
         assert_eq!(variants(&outcome), [Variant::Cell(CellType::ColAgg); 2], "{policy:?}");
+        let outcome = run(&masked_aggregates(AggOp::Sum), &with(*policy));
+        assert_eq!(variants(&outcome), [Variant::Row(RowType::MultiAgg)], "{policy:?}");
     }
 }
 

@@ -7,7 +7,6 @@ use super::entry::{ByMember, Member};
 use super::search::PartitionSearch;
 use super::space::SearchSpace;
 use crate::template::{TEMPLATES, Template};
-use fuseline_ir::Space;
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::ops::{BinaryOp, BinaryZero};
 
@@ -20,10 +19,10 @@ pub(super) struct LeastShares<'a> {
 }
 
 impl<'a> LeastShares<'a> {
-    /// Of all templates whose operators may skip zeros of cells.
+    /// Of all templates, whose operators may skip zeros of cells or go by the non-zeros of rows.
     pub(super) fn new(space: &SearchSpace<'a>) -> Self {
         let mut least = LeastShares { starting: ones(space), containing: ones(space) };
-        for template in TEMPLATES.iter().filter(|template| template.ttype().space() != Space::Rows) {
+        for template in TEMPLATES {
             let shares = LeastShares::of_template(space, *template);
             for group in space.search.members() {
                 least.starting[group] = least.starting[group].min(shares.starting[group]);

@@ -131,17 +131,32 @@ impl Propagation<'_> {
             HopOp::Index => self.range(hop),
             HopOp::DataGen(_) => self.drawn(hop),
             HopOp::Binary(op) => self.binary(hop, op.zero()),
-            // What keeps the zeros of its operand has a bound.
-            HopOp::Unary(_) | HopOp::Ternary(_) if hop.size.nnz.is_some() => self.only_matrix(hop).cloned(),
+            HopOp::Unary(_) | HopOp::Ternary(_) => self.only_matrix(hop).cloned(),
             _ => None,
         }
     }
 
-    /// The sketch of the single matrix among the inputs.
+    /// The sketch of the single matrix among the inputs of an element-wise operator that keeps its zeros.
     fn only_matrix(&self, hop: &Hop) -> Option<&Sketch> {
         let mut matrices = hop.inputs.iter().filter(|&&input| self.dag[input].is_matrix());
         let only = *matrices.next()?;
-        if matrices.next().is_some() { None } else { self.sketches[only].as_ref() }
+        if matrices.next().is_some() || !self.keeps_zeros(hop) { None } else { self.sketches[only].as_ref() }
+    }
+
+    /// Whether an element-wise operator is zero where the matrices among its inputs are, whatever scalars that are not in the
+    /// text turn out to be.
+    fn keeps_zeros(&self, hop: &Hop) -> bool {
+        let known = |position: usize| {
+            let input = *hop.inputs.get(position)?;
+            if self.dag[input].is_matrix() { Some(0.0) } else { self.dag.literal_f64(input) }
+        };
+        let value = match hop.op {
+            HopOp::Unary(op) => op.eval_known(known(0)),
+            HopOp::Binary(op) => op.eval_known(known(0), known(1), false),
+            HopOp::Ternary(op) => op.eval_known(known(0), known(1), known(2), false),
+            _ => None,
+        };
+        value == Some(0.0)
     }
 
     fn bound(&self, hop: &Hop, bind: impl Fn(&Sketch, &Sketch) -> Sketch) -> Option<Sketch> {
@@ -171,7 +186,7 @@ impl Propagation<'_> {
     fn binary(&self, hop: &Hop, zero: BinaryZero) -> Option<Sketch> {
         let (left, right) = match hop.inputs[..] {
             [left, right] if self.dag[left].is_matrix() && self.dag[right].is_matrix() => (left, right),
-            _ => return self.only_matrix(hop).filter(|_| hop.size.nnz.is_some()).cloned(),
+            _ => return self.only_matrix(hop).cloned(),
         };
         let (one, other) = (self.sketches[left].as_ref()?, self.sketches[right].as_ref()?);
         let dims = |sketch: &Sketch| (sketch.rows().len(), sketch.cols().len());

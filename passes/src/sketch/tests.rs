@@ -4,6 +4,7 @@ use super::*;
 use crate::facts::{Context, TemplateLimits};
 use crate::testing::{Dag, Random};
 use fuseline_ir::hop::{DataGenOp, HopOp};
+use fuseline_ir::ops::{BinaryOp, UnaryOp};
 use fuseline_ir::types::Value;
 use std::sync::Arc;
 
@@ -216,6 +217,24 @@ fn drawn_matrices_are_expected_to_be_as_sparse_as_the_text_says() {
     assert_eq!([sparse, dense, product].map(|id| d.dag[id].size.nnz), [None; 3]);
     assert_eq!([sparse, dense].map(|id| estimates.non_zeros(id)), [Some(5000), None]);
     assert!(estimates.non_zeros(product).is_some_and(|nnz| nnz <= 5001), "{:?}", estimates.non_zeros(product));
+}
+
+/// What has no bound has an estimate, as far as zeros stay zeros.
+#[test]
+fn estimates_go_on_through_element_wise_operations() {
+    let mut d = Dag::default();
+    let numbers = [1000.0, 500.0, 0.0, 1.0, 0.01, 7.0].map(|value| d.number(value));
+    let density = d.dag.literal(Value::Str("uniform".into()));
+    let drawn = d.op(HopOp::DataGen(DataGenOp::Rand), &[&numbers[..], &[density]].concat());
+    let (three, scalar) = (d.number(3.0), d.op(HopOp::Read("a".into()), &[]));
+    let scaled = d.mult(drawn, scalar);
+    let root = d.op(UnaryOp::Sqrt, &[scaled]);
+    let powers = d.op(BinaryOp::Pow, &[root, three]);
+    let filled = d.op(UnaryOp::Exp, &[powers]);
+    let moved = d.plus(drawn, three);
+    let estimates = SparsityEstimates::new(&d.dag, &InputSketches::new());
+    assert_eq!([scaled, root, powers].map(|id| estimates.non_zeros(id)), [Some(5000); 3]);
+    assert_eq!([filled, moved].map(|id| estimates.non_zeros(id)), [None; 2]);
 }
 
 /// Estimates exceed neither bounds nor cells, whatever the DAG and the sketches.

@@ -2,6 +2,7 @@
 
 mod operations;
 mod plans;
+mod sparse_rows;
 
 use super::*;
 use crate::cover::UNKNOWN_DRIVER_SPARSITY;

@@ -1,0 +1,119 @@
+//! Prices of operators over the rows of sparse matrices, and the matrix whose rows they bind.
+
+use super::*;
+use crate::cover::Hops;
+
+/// Rows and columns of X, of which one cell in 10,000 is not zero.
+const ROWS: u64 = 20_000;
+const COLS: u64 = 100_000;
+const NON_ZEROS: u64 = 200_000;
+
+/// A Row operator of all operators of an expression but its reads, which ends in the last one.
+fn row_operator(dag: &HopDag) -> Operator {
+    let is_read = |id: HopId| matches!(dag[id].op, HopOp::Read(_));
+    let members: Vec<HopId> = dag.hops.keys().filter(|&id| !is_read(id) && dag[id].is_matrix()).collect();
+    let inputs: Vec<HopId> = dag.hops.keys().filter(|&id| is_read(id)).collect();
+    operator(Some(TemplateType::Row), &members, &inputs)
+}
+
+/// The matrix whose rows an operator binds, and the share of its cells that it computes on.
+fn main_and_share(dag: &HopDag) -> (HopId, f64) {
+    let limits = TemplateLimits::default();
+    let context = Context::new(dag, &limits);
+    let operator = row_operator(dag);
+    let vector = cost_vector(&context, &operator).expect("an operator over rows");
+    let dense: f64 = operator.members.iter().map(|&id| context.operation(id).dense_flops).sum();
+    (operator.main_input(&context).expect("there is a matrix"), vector.work.flops() / dense)
+}
+
+/// P037, P117: what is computed cell by cell of a sparse row costs its non-zeros.
+#[test]
+fn chains_over_sparse_rows_cost_their_non_zeros() {
+    let by_row = |d: &mut Dag, x: HopId| {
+        let u = d.read("u", ROWS, 1);
+        d.op(BinaryOp::Div, &[x, u])
+    };
+    let by_column = |d: &mut Dag, x: HopId| {
+        let w = d.read("w", 1, COLS);
+        d.mult(x, w)
+    };
+    let squared = |d: &mut Dag, x: HopId| d.op(UnaryOp::Pow2, &[x]);
+    let with_dense = |d: &mut Dag, x: HopId| {
+        let y = d.read("Y", ROWS, COLS);
+        d.mult(x, y)
+    };
+    let chains: [&dyn Fn(&mut Dag, HopId) -> HopId; 4] = [&by_row, &by_column, &squared, &with_dense];
+    for (number, chain) in chains.into_iter().enumerate() {
+        let mut d = Dag::default();
+        let x = d.sparse("X", ROWS, COLS, NON_ZEROS);
+        let scaled = chain(&mut d, x);
+        let v = d.read("v", COLS, 1);
+        d.matmul(scaled, v);
+        let (main, share) = main_and_share(&d.dag);
+        assert_eq!(main, x, "chain {number}");
+        assert_close(share, NON_ZEROS as f64 / (ROWS * COLS) as f64);
+    }
+}
+
+/// What fills the zeros of a row is computed for all columns.
+#[test]
+fn chains_that_fill_rows_cost_all_cells() {
+    let mut d = Dag::default();
+    let x = d.sparse("X", ROWS, COLS, NON_ZEROS);
+    let filled = d.op(UnaryOp::Exp, &[x]);
+    let v = d.read("v", COLS, 1);
+    d.matmul(filled, v);
+    let (main, share) = main_and_share(&d.dag);
+    assert_eq!(main, x);
+    assert_close(share, 1.0);
+}
+
+/// The matrix that a sum over rows has for a factor is no better for being one: its other factor, sparse, is read row by row.
+#[test]
+fn sparse_rows_are_bound_before_the_factors_of_a_sum() {
+    let mut d = Dag::default();
+    let x = d.sparse("X", ROWS, COLS, NON_ZEROS);
+    let squared = d.op(UnaryOp::Pow2, &[x]);
+    let u = d.read("u", ROWS, 1);
+    let turned = d.t(squared);
+    d.matmul(turned, u);
+    assert_eq!(main_and_share(&d.dag).0, x);
+}
+
+/// Of two sparse matrices whose product is taken, the sparser one drives; of their sum, both.
+#[test]
+fn the_sparsest_row_drives_products_and_sums_join_rows() {
+    let of = |op: BinaryOp| {
+        let mut d = Dag::default();
+        let x = d.sparse("X", ROWS, COLS, NON_ZEROS);
+        let y = d.sparse("Y", ROWS, COLS, NON_ZEROS / 2);
+        let both = d.op(op, &[x, y]);
+        let v = d.read("v", COLS, 1);
+        d.matmul(both, v);
+        let limits = TemplateLimits::default();
+        let context = Context::new(&d.dag, &limits);
+        let operator = row_operator(&d.dag);
+        let main = operator.main_input(&context).expect("there is a matrix");
+        let found = operator.by_position(&context, main).expect("rows are sparse");
+        (main == y, found.joined == Hops::from_slice(&[x]), main_and_share(&d.dag).1)
+    };
+    let (drives, joins, share) = of(BinaryOp::Mult);
+    assert!(drives && !joins);
+    assert_close(share, 0.5 * NON_ZEROS as f64 / (ROWS * COLS) as f64);
+    let (drives, joins, share) = of(BinaryOp::Plus);
+    assert!(drives && joins);
+    assert_close(share, 1.5 * NON_ZEROS as f64 / (ROWS * COLS) as f64);
+}
+
+/// P117: an operator over cells that are zero only where two sparse matrices are visits the non-zeros of both.
+#[test]
+fn sums_of_sparse_matrices_visit_the_non_zeros_of_both() {
+    let mut d = Dag::default();
+    let x = d.sparse("X", ROWS, COLS, NON_ZEROS);
+    let y = d.sparse("Y", ROWS, COLS, NON_ZEROS / 2);
+    let both = d.op(BinaryOp::Plus, &[x, y]);
+    let sum = d.sum(both);
+    let vector = vector_of(&d.dag, Some(TemplateType::Cell), &[both, sum], &[x, y]);
+    assert_close(vector.work.flops(), 2.0 * 1.5 * NON_ZEROS as f64);
+    assert_close(vector.work.non_zeros, 1.5 * NON_ZEROS as f64);
+}
