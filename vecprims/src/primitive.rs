@@ -70,6 +70,8 @@ pub enum Primitive {
     SegmentSpread,
     /// `sparse_gather`
     SparseGather,
+    /// `segment_dot_product`
+    SegmentDotProduct,
     /// `sparse_dot_product`
     SparseDotProduct,
     /// `sparse_vect_mat_mult`
@@ -109,6 +111,7 @@ impl Primitive {
             OuterMultAdd,
             SegmentSpread,
             SparseGather,
+            SegmentDotProduct,
             SparseDotProduct,
             SparseVectMatMult,
         ]);
@@ -139,6 +142,7 @@ impl Primitive {
             Primitive::SparseColAgg(_) => SPARSE_COL_AGG,
             Primitive::SegmentSpread => SEGMENT_SPREAD,
             Primitive::SparseGather => SPARSE_GATHER,
+            Primitive::SegmentDotProduct => SEGMENT_DOT_PRODUCT,
             Primitive::SparseDotProduct => SPARSE_DOT_PRODUCT,
             Primitive::SparseVectMatMult | Primitive::SparseMatMultAdd | Primitive::SparseOuterMultAdd => {
                 SPARSE_MAT_MULT
@@ -169,6 +173,7 @@ impl Primitive {
             Primitive::SparseColAgg(op) => table.sparse_col_agg[op as usize] as usize,
             Primitive::SegmentSpread => table.segment_spread as usize,
             Primitive::SparseGather => table.sparse_gather as usize,
+            Primitive::SegmentDotProduct => table.segment_dot_product as usize,
             Primitive::SparseDotProduct => table.sparse_dot_product as usize,
             Primitive::SparseVectMatMult => table.sparse_vect_mat_mult as usize,
             Primitive::SparseMatMultAdd => table.sparse_mat_mult_add as usize,
@@ -211,6 +216,7 @@ impl fmt::Display for Primitive {
             Primitive::SparseColAgg(op) => write!(f, "sparse_col_{op}"),
             Primitive::SegmentSpread => f.write_str("segment_spread"),
             Primitive::SparseGather => f.write_str("sparse_gather"),
+            Primitive::SegmentDotProduct => f.write_str("segment_dot_product"),
             Primitive::SparseDotProduct => f.write_str("sparse_dot_product"),
             Primitive::SparseVectMatMult => f.write_str("sparse_vect_mat_mult"),
             Primitive::SparseMatMultAdd => f.write_str("sparse_mat_mult_add"),

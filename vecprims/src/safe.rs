@@ -231,6 +231,15 @@ impl Primitives {
         }
     }
 
+    /// The products of the values of each sparse row with those of `b` at its positions, added up.
+    pub fn segment_dot_product(&self, row_offsets: &[usize], a: &[f64], b: &[f64], mut out: TileMut<'_>) {
+        check_offsets(row_offsets, a.len().min(b.len()));
+        let rows = row_offsets.len() - 1;
+        let (out_values, function) = (out.covering(rows, 1), self.segment_dot_product);
+        // SAFETY: offsets were checked, `out` is borrowed exclusively, and the table is this machine's.
+        unsafe { function(rows, row_offsets.as_ptr(), a.as_ptr(), b.as_ptr(), out_values, out.row_stride) }
+    }
+
     /// The product of each sparse row with the same row of `b`.
     pub fn sparse_dot_product(&self, a: CsrTile<'_>, b: Tile<'_>, mut out: TileMut<'_>) {
         let rows = a.rows();

@@ -178,8 +178,14 @@ impl<'a> Frame<'a> {
     fn dot_product(&mut self, left: CNodeId, right: CNodeId) -> Value {
         let (primitives, rows) = (self.kernel.primitives, self.unit.rows);
         let (dense, other) = if self.lies_by_position(left) { (right, left) } else { (left, right) };
-        let sparse = self.sparse_rows(other);
+        let (sparse, factors) = (self.sparse_rows(other), self.sparse_rows(dense));
         let (dense, other) = (self.value(dense), self.value(other));
+        if let (Some(sparse), Some(factors)) = (sparse, factors) {
+            return self.per_row(|memory, out| {
+                let (a, b) = (sparse.rows(memory), factors.rows(memory));
+                primitives.segment_dot_product(a.row_offsets, a.values, b.values, out);
+            });
+        }
         self.per_row(|memory, out| match sparse.map(|sparse| sparse.rows(memory)) {
             Some(sparse) => primitives.sparse_dot_product(sparse, memory.tile(dense), out),
             None => primitives.dot_product(rows, dense.len, memory.tile(dense), memory.tile(other), out),

@@ -159,12 +159,10 @@ impl<'a> Search<'a> {
     fn suits_node(&self, node: &CNode) -> bool {
         match *node {
             CNode::RowAgg(_, operand) | CNode::VectMatMult(operand, _) => !self.has(operand) || self.is_sparse(operand),
-            CNode::DotProduct(left, right) => match (self.has(left), self.has(right)) {
-                (false, false) => true,
-                (true, true) => false,
-                (true, false) => self.is_sparse(left),
-                (false, true) => self.is_sparse(right),
-            },
+            CNode::DotProduct(left, right) => {
+                let is_sparse = [left, right].into_iter().any(|operand| self.has(operand) && self.is_sparse(operand));
+                is_sparse || !self.has(left) && !self.has(right)
+            }
             _ => !node.operands().into_iter().any(|operand| self.has(operand)),
         }
     }
@@ -195,13 +193,24 @@ impl<'a> Search<'a> {
             if !self.has(id) && self.can_be_found(id) && !read_elsewhere.contains(id) {
                 self.found.values.insert(id);
             }
-            if !(self.has(id) && node.is_element_wise()) {
+            if !self.takes_cells_by_position(id) {
                 for operand in node.operands() {
                     read_elsewhere.insert(operand);
                 }
             }
         }
         self.find_inputs();
+    }
+
+    /// Whether a node asks for no cells of its operands but those at the positions: it lies there itself, or multiplies a value
+    /// that is zero elsewhere.
+    fn takes_cells_by_position(&self, id: CNodeId) -> bool {
+        match self.plan.nodes[id] {
+            CNode::DotProduct(left, right) => {
+                [left, right].into_iter().any(|operand| self.has(operand) && self.is_sparse(operand))
+            }
+            ref node => self.has(id) && node.is_element_wise(),
+        }
     }
 
     /// Whether a vector could be computed, or laid out, by position.

@@ -577,7 +577,10 @@ fn values_computed_of_the_main_row_lie_by_position() {
         ("%0 = main\n%1 = side_row_scalar in1\n%2 = plus %0, %1\n%3 = row_agg.sum %2\nout %3", "none"),
         ("%0 = main\n%1 = row_cumulative.sum %0\n%2 = row_agg.sum %1\nout %2", "none"),
         ("%0 = main\n%1 = row_agg.sum %0\n%2 = cbind %0, %1\n%3 = row_agg.sum %2\nout %3", "none"),
-        ("%0 = main\n%1 = dot_product %0, %0\nout %1", "none"),
+        // Products of two rows go over the positions of the sparse one.
+        ("%0 = main\n%1 = dot_product %0, %0\nout %1", "%0"),
+        ("%0 = main\n%1 = side_row in1\n%2 = dot_product %0, %1\nout %2", "%0 %1 in1"),
+        ("%0 = main\n%1 = side_row in1\n%2 = dot_product %0, %1\n%3 = row_agg.max %1\n%4 = plus %2, %3\nout %4", "%0"),
         // Nothing is read of the main input.
         ("%0 = side_row in1\n%1 = row_agg.sum %0\nout %1", "none"),
     ] {

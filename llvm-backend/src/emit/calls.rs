@@ -248,6 +248,11 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let out = self.operand(id)?;
         // A product commutes, and so does its fused addition.
         let (a, b) = if self.is_sparse_row(b) { (b, a) } else { (a, b) };
+        if self.is_sparse_row(a) && self.is_sparse_row(b) {
+            let arguments = Arguments::numbers([self.number(Fact::Rows)?]).with(self.address(Fact::RowOffsets)?);
+            let arguments = arguments.with(self.view(a)?.pointer).with(self.view(b)?.pointer).with_view(out);
+            return Ok(Call::new(Primitive::SegmentDotProduct, arguments));
+        }
         if self.is_sparse_row(a) {
             let values = self.view(a)?.pointer;
             let arguments = self.sparse_rows()?.with(values).with_view(self.operand(b)?).with_view(out);

@@ -114,6 +114,9 @@ const CALLS: &[(&str, usize, Call)] = &[
     ("sparse_col_agg values", 5, |p, len| p.sparse_col_agg(AggOp::Sum, sparse(&values(len)), &mut values(9))),
     ("segment_spread a", 4, |p, len| p.segment_spread(&[2, 3, 7], Tile::new(&values(len), 3), &mut values(5))),
     ("segment_spread out", 5, |p, len| p.segment_spread(&[2, 3, 7], Tile::new(&values(2), 1), &mut values(len))),
+    ("segment_dot_product b", 5, |p, len| {
+        p.segment_dot_product(&[2, 3, 7], &values(5), &values(len), TileMut::new(&mut values(2), 1));
+    }),
     ("sparse_gather b", 2 * 9, |p, len| {
         p.sparse_gather(&[2, 3, 7], &COLUMNS, Tile::new(&values(len), 9), &mut values(5));
     }),

@@ -43,6 +43,24 @@ fn sparse_dot_products_gather_their_factors() {
 }
 
 #[test]
+fn products_of_two_values_of_each_position_are_runs() {
+    cases(|csr, rows, _, u, _| {
+        let b = &u[..csr.tile().positions()];
+        let mut expected = vec![UNTOUCHED; 2 * rows + 1];
+        for index in 0..rows {
+            let positions = csr.positions(index);
+            let factors = b[positions.clone()].iter().copied();
+            expected[2 * index] = naive::dot(csr.values[positions].iter().copied(), factors);
+        }
+        for table in all_primitives() {
+            let mut out = vec![UNTOUCHED; expected.len()];
+            table.segment_dot_product(csr.tile().row_offsets, csr.tile().values, b, TileMut::new(&mut out, 2));
+            assert_same(&out, &expected, || format!("segment_dot_product on {}, {rows} rows", table.isa()));
+        }
+    });
+}
+
+#[test]
 fn positions_get_the_value_of_their_row_or_column() {
     cases(|csr, rows, width, u, _| {
         let row_stride = if width % 2 == 0 { 0 } else { COLS };
