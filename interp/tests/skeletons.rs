@@ -73,7 +73,8 @@ fn plans_over_cells_visit_as_many_cells_as_there_are_non_zeros() {
     }
 }
 
-/// P066: sparse-safe operators over rows bind non-empty rows, in units of many.
+/// P037, P066: sparse-safe operators over rows bind non-empty rows, in units of many, and of these the non-zeros alone, but where
+/// extremes and products have to know of zeros.
 #[test]
 fn plans_over_rows_visit_rows_with_non_zeros_alone() {
     let sides: &[ShapeOf] = &[FULL, COLUMN];
@@ -106,6 +107,10 @@ fn plans_over_rows_visit_rows_with_non_zeros_alone() {
             let blocks = [main.clone().into(), stored(&sides[0], is_sparse), stored(&sides[1], is_sparse)];
             let (result, counters) = run(&plan, &blocks);
             assert_eq!(counters.rows(), count as u64, "{}", plan.plan);
+            let takes_zeros =
+                plan.plan.outputs.iter().any(|output| output.agg().is_some_and(|agg| !agg.ignores_zeros()));
+            let cells = if takes_zeros { count * cols } else { count };
+            assert_eq!(counters.cells(), cells as u64, "{}", plan.plan);
             assert!(counters.genexec_calls() <= 10, "{} calls of {}", counters.genexec_calls(), plan.plan);
             assert!(result == dense, "{}", plan.plan);
         }
