@@ -27,6 +27,7 @@ const HELP: &str = "\
                                      what compilation costs, stage by stage, into docs/compile.md unless quick or filtered
   bench algorithms [NAME]            the script library in every mode, into docs/algorithms.md
   bench narrow [MEGABYTES]           products of values narrower than doubles, beyond the caches
+  bench primitives [NAME]            vector primitives against loops over single values
   fuzz TARGET [-- ARGUMENTS]         a fuzz target of fuzz/, with arguments for libFuzzer (-runs=N)
   help                               this text
 
