@@ -363,17 +363,11 @@ fn calls_of_narrow_row_operators_serve_hundreds_of_rows() {
     }
 }
 
-/// A zero of a sparse row annihilates an infinity by default, and makes NaN of it in strict IEEE arithmetic.
-#[test]
-fn strict_arithmetic_multiplies_the_zeros_of_sparse_rows() {
-    let mut example = gradient();
-    example.plan.sparse_safe = false;
-    let mut main = Dense::zeros(3, 4);
-    main.values_mut()[0] = 1.0;
-    let inputs = [stored(&main, true), Dense::from_vec(4, 1, vec![2.0, f64::INFINITY, 0.0, 0.0]).into()];
+/// Whether the first cell of a plan's result is NaN, by default and in strict IEEE arithmetic.
+fn is_nan(example: &Example, inputs: &[MatrixBlock]) -> [bool; 2] {
     let (compiled, counters, buffers) = (compile(&example.plan, Isa::detect()), Counters::default(), common::buffers());
     let primitives = fuseline_vecprims::primitives(Isa::detect());
-    for (strict_ieee, is_nan) in [(false, false), (true, true)] {
+    [false, true].map(|strict_ieee| {
         let env = Execution {
             pool: &pools()[0],
             buffers: &buffers,
@@ -382,7 +376,24 @@ fn strict_arithmetic_multiplies_the_zeros_of_sparse_rows() {
             strict_ieee,
             strip_bytes: STRIP_BYTES,
         };
-        let result = fuseline_skeletons::execute(&compiled, &inputs, &[], &env).unwrap();
-        assert_eq!(result.get(0, 0).is_nan(), is_nan, "strict: {strict_ieee}");
+        fuseline_skeletons::execute(&compiled, inputs, &[], &env).unwrap().get(0, 0).is_nan()
+    })
+}
+
+/// A zero of a sparse row annihilates an infinity by default, and makes NaN of it in strict IEEE arithmetic.
+#[test]
+fn strict_arithmetic_multiplies_the_zeros_of_sparse_rows() {
+    let mut product = gradient();
+    product.plan.sparse_safe = false;
+    let mut main = Dense::zeros(3, 4);
+    main.values_mut()[0] = 1.0;
+    let infinite = Dense::from_vec(4, 1, vec![2.0, f64::INFINITY, 0.0, 0.0]);
+    assert_eq!(is_nan(&product, &[stored(&main, true), infinite.into()]), [false, true]);
+    // Wherever the infinity is: at a position of another sparse row, in a column, or in a row of a dense matrix.
+    let scaled = "%0 = main\n%1 = side_row in1\n%2 = mult %0, %1\n%3 = row_agg.sum %2\nout %3";
+    let scaled = example("row row_agg", false, &[FULL], scaled);
+    let side = Dense::from_fn(3, 4, |i, j| if (i, j) == (0, 2) { f64::INFINITY } else { 0.0 });
+    for is_sparse in [false, true] {
+        assert_eq!(is_nan(&scaled, &[stored(&main, true), stored(&side, is_sparse)]), [false, true]);
     }
 }

@@ -115,7 +115,7 @@ pub(crate) fn is_strict(plan: &CPlan, positions: &Positions) -> bool {
         _ => false,
     });
     let multiplies = |output: &COutput| output.left().is_some_and(|left| is_factor(left) || is_factor(output.node()));
-    !in_nodes && !plan.outputs.iter().any(multiplies) && plan.positions(true).is_some()
+    !in_nodes && !plan.outputs.iter().any(multiplies) && plan.positions(true).as_ref() == Some(positions)
 }
 
 /// Whether dense vectors are multiplied with side matrices, which then must be transposed: all vectors are dense but those
