@@ -95,7 +95,8 @@ fn operators(scale: Scale, rounds: usize, is_wanted: impl Fn(&str) -> bool) -> V
 fn introduction(is_full: bool, rounds: usize) -> Vec<Part> {
     let form = if is_full { "./x bench report --full" } else { "./x bench" };
     vec![Part::text(format!(
-        "Made by `{form}` (`benches/report`) on {}. Whatever is compared runs in turn, in one process, {rounds} rounds.",
+        "Made by `{form}` (`benches/report`) on {}. Whatever is compared runs in turn, in one process, {rounds} rounds. \
+         `./x bench cliffs` looks for expressions beyond these on which Gen loses.",
         host::description()
     ))]
 }

@@ -1,0 +1,160 @@
+//! A search for cliffs: expressions on which the cost-based plan (Gen) takes longer than another mode.
+//!
+//! `./x bench cliffs [--seed N] [--count M] [--explain]` draws M expressions (100) of a sequence that the seed (1) decides,
+//! compares the values of all modes, and times them in turn. Where Gen takes more than 1.1 times as long as the best mode,
+//! the expression is reduced as long as half of the excess remains. Expressions are printed with the smallest form first,
+//! with `--explain` the plans of these, and a summary at the end. `--case SEED:NUMBER` measures one expression alone, and
+//! prints it whether Gen loses or not. Values that differ come before all else, and make the exit status 1.
+//!
+//! Values may differ by rounding errors: `facts.rs` bounds those of every operator.
+
+mod data;
+mod draw;
+mod expression;
+mod facts;
+#[path = "../support/host.rs"]
+mod host;
+mod measure;
+mod report;
+#[path = "../report/rounds.rs"]
+mod rounds;
+mod shrink;
+mod values;
+mod world;
+
+use draw::draw;
+use expression::Expression;
+use fuseline::Error;
+use measure::{MODES, Measured, Runner};
+use report::{Case, Loss, Summary, bugs_text, is_startup, losses_text, script_text, times_text, verdict};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+use world::{World, generator};
+
+/// How long one expression is reduced.
+const REDUCTION: Duration = Duration::from_secs(30);
+
+#[derive(Clone, Copy)]
+struct Options {
+    seed: u64,
+    count: u64,
+    /// The number of the only case that is wanted.
+    case: Option<u64>,
+    explain: bool,
+}
+
+impl Options {
+    fn parse(arguments: &[String]) -> Result<Options, String> {
+        let mut options = Options { seed: 1, count: 100, case: None, explain: false };
+        let mut arguments = arguments.iter().map(String::as_str);
+        while let Some(argument) = arguments.next() {
+            let mut value = || arguments.next().ok_or(format!("{argument} needs a value"));
+            match argument {
+                "--seed" => options.seed = number(value()?)?,
+                "--count" => options.count = number(value()?)?,
+                "--case" => {
+                    let case = value()?;
+                    let (seed, case) = case.split_once(':').ok_or(format!("{case} is no case, such as 1:17"))?;
+                    (options.seed, options.case) = (number(seed)?, Some(number(case)?));
+                }
+                "--explain" => options.explain = true,
+                // Cargo says that this is a benchmark.
+                "--bench" => {}
+                other => return Err(format!("there is no option {other}")),
+            }
+        }
+        Ok(options)
+    }
+}
+
+fn number(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("{text} is no number"))
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let search = Options::parse(&arguments).and_then(|options| {
+        let runner = Runner::new().map_err(|error| error.to_string())?;
+        Ok(Search { options, runner, bugs: Vec::new() })
+    });
+    match search {
+        Ok(mut search) => {
+            search.run();
+            if search.bugs.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        }
+        Err(message) => {
+            eprintln!("cliffs: {message}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+struct Search {
+    options: Options,
+    runner: Runner,
+    bugs: Vec<String>,
+}
+
+impl Search {
+    fn run(&mut self) {
+        let Options { seed, count, case, .. } = self.options;
+        let numbers = case.map_or(0..count, |number| number..number + 1);
+        let (mut won, mut losses) = (Vec::new(), Vec::new());
+        for number in numbers {
+            match self.case(seed, number) {
+                Some(case) if case.loses() => losses.push(self.loss(case)),
+                other => won.extend(other),
+            }
+        }
+        print!("{}", bugs_text(&self.bugs));
+        if case.is_some() {
+            won.iter().for_each(|case| println!("{}# {}", script_text(&case.expression), times_text(&case.measured)));
+        }
+        print!("{}", losses_text(&mut losses));
+        let cases: Vec<&Case> = won.iter().chain(losses.iter().map(|loss| &loss.case)).collect();
+        println!("Seed {seed} on {}:", host::description());
+        print!("{}", Summary { cases: &cases, bugs: self.bugs.len() }.text());
+    }
+
+    /// Draws and measures an expression; `None` where that shows a bug.
+    fn case(&mut self, seed: u64, number: u64) -> Option<Case> {
+        let mut random = generator(seed, number);
+        let expression = draw(&World::draw(&mut random), &mut random);
+        let modes: Vec<&str> = MODES.iter().map(|(name, _)| *name).collect();
+        let measured = self.measure(&format!("{seed}:{number}"), &expression, &modes)?;
+        eprintln!("{seed}:{number}: {}", verdict(&measured));
+        Some(Case { seed, number, expression, measured })
+    }
+
+    fn measure(&mut self, name: &str, expression: &Expression, modes: &[&str]) -> Option<Measured> {
+        let measured = self.runner.measure(expression, modes);
+        measured.map_err(|bug| self.bug(name, expression, &bug)).ok()
+    }
+
+    fn bug(&mut self, name: &str, expression: &Expression, bug: &str) {
+        let bug = format!("--case {name}: {bug}\n{}", script_text(expression));
+        eprintln!("BUG: {bug}");
+        self.bugs.push(bug);
+    }
+
+    /// Reduces an expression for which Gen loses to the mode that it loses most to.
+    fn loss(&mut self, case: Case) -> Loss {
+        let name = format!("{}:{}, reduced", case.seed, case.number);
+        let least = f64::midpoint(1.0, case.measured.ratio());
+        let may_be_short = is_startup(&case.measured);
+        let end = Instant::now() + REDUCTION;
+        let best = [case.measured.best().mode];
+        let expression = shrink::shrink(case.expression.clone(), &mut |candidate| {
+            let measured = (Instant::now() < end).then(|| self.measure(&name, candidate, &best)).flatten();
+            measured.is_some_and(|measured| measured.ratio() >= least && (may_be_short || !is_startup(&measured)))
+        });
+        let modes: Vec<&str> = MODES.iter().map(|(name, _)| *name).collect();
+        let measured = self.measure(&name, &expression, &modes).unwrap_or_else(|| case.measured.clone());
+        let plan = self.options.explain.then(|| self.plan(&expression));
+        Loss { case, expression, measured, plan }
+    }
+
+    fn plan(&mut self, expression: &Expression) -> String {
+        self.runner.plan(expression).unwrap_or_else(|error: Error| error.render(false))
+    }
+}
