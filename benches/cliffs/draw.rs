@@ -4,9 +4,10 @@
 //! of each kind are drawn from values of the others. Where the facts of an operator forbid it, one of its operands stands
 //! in its place, so that everything drawn is valid.
 
-use crate::expression::{Aggregate, Binary, Direction, Expression, Input, Node, Op, Unary};
-use crate::facts::{Facts, Shape};
-use crate::world::{World, one_of};
+use crate::builder::Builder;
+use crate::expression::{Aggregate, Binary, Direction, Expression, Op};
+use crate::facts::Shape;
+use crate::world::World;
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 
@@ -18,14 +19,14 @@ const MOST_COLS_OF_SQUARE: usize = 100;
 /// An expression of one to three results that reads one of the world's large matrices at least.
 pub(crate) fn draw(world: &World, random: &mut Pcg64Mcg) -> Expression {
     loop {
-        let mut drawing = Drawing { world, random, expression: Expression::default(), facts: Vec::new() };
-        for _ in 0..*one_of(&[1, 1, 1, 2, 2, 3], drawing.random) {
-            let result = drawing.result();
-            if drawing.expression.is_operator(result) {
-                drawing.expression.results.push(result);
+        let mut builder = Builder::new(world, random);
+        for _ in 0..builder.one_of(&[1, 1, 1, 2, 2, 3]) {
+            let result = builder.result();
+            if builder.expression.is_operator(result) {
+                builder.expression.results.push(result);
             }
         }
-        let expression = drawing.expression.without_dead_nodes();
+        let expression = builder.expression.without_dead_nodes();
         if expression.inputs().any(|input| (input.rows, input.cols) == (world.rows, world.cols)) {
             return expression;
         }
@@ -45,122 +46,10 @@ impl Side {
     }
 }
 
-/// An expression while it grows. What the methods draw is given by its position; `depth` bounds the operators above inputs.
-struct Drawing<'a> {
-    world: &'a World,
-    random: &'a mut Pcg64Mcg,
-    expression: Expression,
-    /// Those of all nodes.
-    facts: Vec<Facts>,
-}
-
-impl Drawing<'_> {
-    /// The operator of these operands, or its first operand where it is not allowed.
-    fn add(&mut self, op: Op, operands: &[usize]) -> usize {
-        let facts: Vec<Facts> = operands.iter().map(|&operand| self.facts[operand]).collect();
-        let Some(facts) = Facts::of(op, &facts) else { return operands[0] };
-        let position = self.expression.position_of(Node { op, operands: operands.to_vec() });
-        if position == self.facts.len() {
-            self.facts.push(facts);
-        }
-        position
-    }
-
-    fn input(&mut self, name: &'static str) -> usize {
-        let World { rows, cols, narrow, densities } = *self.world;
-        let positive = Input { name, rows, cols, density: 1.0, low: 0.1, high: 1.0 };
-        let signed = Input { low: -1.0, ..positive };
-        let input = match name {
-            "X" => Input { density: densities[0], ..positive },
-            "Y" => Input { density: densities[1], ..signed },
-            "Z" => Input { density: densities[2], ..positive },
-            "u" => Input { cols: 1, ..positive },
-            "w" => Input { cols: 1, ..signed },
-            "v" => Input { rows: cols, cols: 1, ..signed },
-            "r" => Input { rows: 1, ..positive },
-            "U" => Input { cols: narrow, ..positive },
-            _ => Input { rows: cols, cols: narrow, ..positive },
-        };
-        self.add(Op::Input(input), &[])
-    }
-
-    fn number(&mut self, number: f64) -> usize {
-        self.add(Op::Number(number), &[])
-    }
-
-    fn binary(&mut self, binary: Binary, left: usize, right: usize) -> usize {
-        self.add(Op::Binary(binary), &[left, right])
-    }
-
-    fn product(&mut self, left: usize, right: usize) -> usize {
-        self.add(Op::Product, &[left, right])
-    }
-
-    fn transposed(&mut self, operand: usize) -> usize {
-        let Node { op, operands } = &self.expression.nodes[operand];
-        if *op == Op::Transpose { operands[0] } else { self.add(Op::Transpose, &[operand]) }
-    }
-
-    fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
-        *one_of(choices, self.random)
-    }
-
+/// `depth` bounds the operators between a value and inputs.
+impl Builder<'_> {
     fn is_finished(&mut self, depth: usize) -> bool {
         depth == 0 || self.expression.operators() >= MANY_OPERATORS
-    }
-
-    /// A function of each cell, or an operation with a number.
-    fn of_each_cell(&mut self, operand: usize) -> usize {
-        if self.random.random_bool(0.4) {
-            let functions =
-                [Unary::Abs, Unary::Exp, Unary::Log, Unary::Round, Unary::Sigmoid, Unary::Sign, Unary::Sqrt];
-            let function = self.one_of(&functions);
-            // Logarithms of what may be zero are those of one more.
-            let operand = match function {
-                Unary::Log if self.facts[operand].low == 0.0 => {
-                    let one = self.number(1.0);
-                    self.binary(Binary::Plus, operand, one)
-                }
-                _ => operand,
-            };
-            return self.add(Op::Unary(function), &[operand]);
-        }
-        let operations = [
-            (Binary::Mult, 2.0),
-            (Binary::Mult, 0.5),
-            (Binary::Power, 2.0),
-            (Binary::Power, 2.0),
-            (Binary::NotEqual, 0.0),
-            (Binary::Plus, 1.0),
-            (Binary::Div, 3.0),
-            (Binary::Max, 0.0),
-            (Binary::Min, 0.5),
-            (Binary::Greater, 0.5),
-            (Binary::LessEqual, 0.5),
-        ];
-        let (operation, number) = self.one_of(&operations);
-        let number = self.number(number);
-        if operation == Binary::Plus && self.random.random_bool(0.5) {
-            return self.binary(Binary::Minus, number, operand);
-        }
-        self.binary(operation, operand, number)
-    }
-
-    /// An operation of two values of equal shape.
-    fn of_both(&mut self, left: usize, right: usize) -> usize {
-        let operations = [
-            Binary::Mult,
-            Binary::Mult,
-            Binary::Mult,
-            Binary::Plus,
-            Binary::Plus,
-            Binary::Minus,
-            Binary::Div,
-            Binary::Min,
-            Binary::Max,
-        ];
-        let operation = self.one_of(&operations);
-        self.binary(operation, left, right)
     }
 
     /// A matrix of m x n cells.

@@ -156,9 +156,11 @@ impl Expression {
         live
     }
 
-    /// The statements that generate the inputs.
+    /// The statements that generate the inputs, by name.
     pub(crate) fn data_text(&self) -> String {
-        self.inputs().map(|input| format!("{} = {input}\n", input.name)).collect()
+        let mut statements: Vec<String> = self.inputs().map(|input| format!("{} = {input}\n", input.name)).collect();
+        statements.sort();
+        statements.concat()
     }
 
     /// The statements that compute the results: one for each of them, and for each operator that several others use.

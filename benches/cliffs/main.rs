@@ -3,11 +3,12 @@
 //! `./x bench cliffs [--seed N] [--count M] [--explain]` draws M expressions (100) of a sequence that the seed (1) decides,
 //! compares the values of all modes, and times them in turn. Where Gen takes more than 1.1 times as long as the best mode,
 //! the expression is reduced as long as half of the excess remains. Expressions are printed with the smallest form first,
-//! with `--explain` the plans of these, and a summary at the end. `--case SEED:NUMBER` measures one expression alone, and
+//! with `--explain` the plans of these, and a summary at the end; standard error shows each as it is found. `--case SEED:NUMBER` measures one expression alone, and
 //! prints it whether Gen loses or not. Values that differ come before all else, and make the exit status 1.
 //!
 //! Values may differ by rounding errors: `facts.rs` bounds those of every operator.
 
+mod builder;
 mod data;
 mod draw;
 mod expression;
@@ -25,8 +26,8 @@ mod world;
 use draw::draw;
 use expression::Expression;
 use fuseline::Error;
-use measure::{MODES, Measured, Runner};
-use report::{Case, Loss, Summary, bugs_text, is_startup, losses_text, script_text, times_text, verdict};
+use measure::{Care, MODES, Measured, Runner};
+use report::{Case, Loss, Summary, bugs_text, is_startup, loss_text, losses_text, script_text, times_text, verdict};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use world::{World, generator};
@@ -102,7 +103,10 @@ impl Search {
         let (mut won, mut losses) = (Vec::new(), Vec::new());
         for number in numbers {
             match self.case(seed, number) {
-                Some(case) if case.loses() => losses.push(self.loss(case)),
+                Some(case) if case.loses() => {
+                    losses.push(self.loss(case));
+                    losses.last().iter().for_each(|loss| eprintln!("{}", loss_text(loss)));
+                }
                 other => won.extend(other),
             }
         }
@@ -120,14 +124,15 @@ impl Search {
     fn case(&mut self, seed: u64, number: u64) -> Option<Case> {
         let mut random = generator(seed, number);
         let expression = draw(&World::draw(&mut random), &mut random);
-        let modes: Vec<&str> = MODES.iter().map(|(name, _)| *name).collect();
-        let measured = self.measure(&format!("{seed}:{number}"), &expression, &modes)?;
+        let measured = self.measure(&format!("{seed}:{number}"), &expression)?;
         eprintln!("{seed}:{number}: {}", verdict(&measured));
         Some(Case { seed, number, expression, measured })
     }
 
-    fn measure(&mut self, name: &str, expression: &Expression, modes: &[&str]) -> Option<Measured> {
-        let measured = self.runner.measure(expression, modes);
+    /// Measures an expression in all modes.
+    fn measure(&mut self, name: &str, expression: &Expression) -> Option<Measured> {
+        let modes: Vec<&str> = MODES.iter().map(|(name, _)| *name).collect();
+        let measured = self.runner.measure(expression, &modes, Care::Case);
         measured.map_err(|bug| self.bug(name, expression, &bug)).ok()
     }
 
@@ -145,11 +150,18 @@ impl Search {
         let end = Instant::now() + REDUCTION;
         let best = [case.measured.best().mode];
         let expression = shrink::shrink(case.expression.clone(), &mut |candidate| {
-            let measured = (Instant::now() < end).then(|| self.measure(&name, candidate, &best)).flatten();
-            measured.is_some_and(|measured| measured.ratio() >= least && (may_be_short || !is_startup(&measured)))
+            if Instant::now() > end {
+                return false;
+            }
+            match self.runner.measure(candidate, &best, Care::Trial) {
+                Ok(measured) => measured.ratio() >= least && (may_be_short || !is_startup(&measured)),
+                Err(bug) => {
+                    self.bug(&name, candidate, &bug);
+                    false
+                }
+            }
         });
-        let modes: Vec<&str> = MODES.iter().map(|(name, _)| *name).collect();
-        let measured = self.measure(&name, &expression, &modes).unwrap_or_else(|| case.measured.clone());
+        let measured = self.measure(&name, &expression).unwrap_or_else(|| case.measured.clone());
         let plan = self.options.explain.then(|| self.plan(&expression));
         Loss { case, expression, measured, plan }
     }

@@ -27,9 +27,9 @@ pub(crate) const MODES: &[(&str, Mode)] = &[
 
 /// How long a run may take, its compilation included. One that takes longer is interrupted.
 const LIMIT: Duration = Duration::from_secs(3);
-/// A mode whose first run takes longer is not run a second time to find out how much of that was compilation.
-const LONG_SECONDS: f64 = 1.0;
-/// Modes that take more than this many times as long as the fastest do not take part in the rounds.
+/// A mode that takes longer is not run again: compilation, a part of the first run, takes a tenth of it at most.
+const LONG_SECONDS: f64 = 0.5;
+/// Modes that take more than this many times as long as the fastest do not take part in the rounds, except Gen.
 const HOPELESS: f64 = 3.0;
 /// Gen loses where it takes longer than another mode by this ratio: where rounds say so, more of them decide.
 pub(crate) const LOSS: f64 = 1.1;
@@ -38,6 +38,15 @@ const DECIDING_ROUNDS: usize = 9;
 /// Rounds that decide where runs are shorter than this.
 const SHORT_SECONDS: f64 = 0.002;
 const ROUNDS_OF_SHORT: usize = 31;
+
+/// How sure times are to be.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Care {
+    /// Few rounds.
+    Trial,
+    /// More rounds where Gen loses.
+    Case,
+}
 
 /// What a mode takes.
 #[derive(Clone, Debug)]
@@ -54,8 +63,8 @@ pub(crate) struct ModeTime {
 #[derive(Clone, Debug)]
 pub(crate) struct Measured {
     pub(crate) modes: Vec<ModeTime>,
-    /// The median distance of Gen's times from their median, as a share of it.
-    pub(crate) spread: f64,
+    /// The median distance of Gen's times from their median, as a share of it; `None` where it ran once.
+    pub(crate) spread: Option<f64>,
 }
 
 impl Measured {
@@ -109,7 +118,7 @@ impl Runner {
     ///
     /// # Errors
     /// A mode fails, or its values are unlike those of the modes before it.
-    pub(crate) fn measure(&mut self, expression: &Expression, others: &[&str]) -> Result<Measured, String> {
+    pub(crate) fn measure(&mut self, expression: &Expression, others: &[&str], care: Care) -> Result<Measured, String> {
         let mut runs: Vec<Run<'_>> = Vec::new();
         let mut reference: Option<(&str, Variables)> = None;
         for (mode, session) in self.sessions.iter().filter(|(mode, _)| *mode == GEN || others.contains(mode)) {
@@ -131,7 +140,7 @@ impl Runner {
         }
         drop(reference);
         let measured = measured(&mut runs, ROUNDS);
-        if measured.ratio() <= LOSS {
+        if care == Care::Trial || measured.ratio() <= LOSS {
             return Ok(measured);
         }
         let is_short = measured.best().seconds < SHORT_SECONDS;
@@ -200,7 +209,8 @@ fn measured(runs: &mut [Run<'_>], rounds: usize) -> Measured {
     let finished = runs.iter().filter(|run| !run.is_cut).map(|run| run.seconds);
     let bound = HOPELESS * finished.fold(f64::INFINITY, f64::min);
     let gen_run = |run: &Run<'_>| run.mode == GEN;
-    let takes_part = |run: &&mut Run<'_>| !run.is_cut && (gen_run(run) || run.seconds <= bound);
+    let takes_part =
+        |run: &&mut Run<'_>| !run.is_cut && (run.seconds <= bound || gen_run(run) && run.seconds <= LONG_SECONDS);
     let contender = |run| {
         let Run { mode, script, .. }: &mut Run<'_> = run;
         Contender::new(*mode, move || run_again(script))
@@ -218,5 +228,5 @@ fn measured(runs: &mut [Run<'_>], rounds: usize) -> Measured {
         };
         ModeTime { mode: run.mode, seconds: seconds(run), is_cut: run.is_cut, ratio }
     };
-    Measured { modes: runs.iter().map(time).collect(), spread: find(GEN).map_or(0.0, Times::spread) }
+    Measured { modes: runs.iter().map(time).collect(), spread: find(GEN).map(Times::spread) }
 }

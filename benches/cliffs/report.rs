@@ -63,7 +63,8 @@ pub(crate) fn losses_text(losses: &mut [Loss]) -> String {
     text
 }
 
-fn loss_text(loss: &Loss) -> String {
+/// The smallest form of an expression for which Gen loses.
+pub(crate) fn loss_text(loss: &Loss) -> String {
     let Loss { case, expression, measured, plan } = loss;
     let mut text = format!(
         "--case {}:{}: {}, reduced from {:.2} times with {} operators\n{}",
@@ -84,8 +85,9 @@ fn loss_text(loss: &Loss) -> String {
 
 /// How Gen compares with the best other mode.
 pub(crate) fn verdict(measured: &Measured) -> String {
-    let (best, spread) = (measured.best(), 100.0 * measured.spread);
-    format!("gen takes {:.2} times as long as {} (spread {spread:.0} %)", best.ratio, best.mode)
+    let best = measured.best();
+    let spread = measured.spread.map_or("one run".to_owned(), |spread| format!("spread {:.0} %", 100.0 * spread));
+    format!("gen takes {:.2} times as long as {} ({spread})", best.ratio, best.mode)
 }
 
 /// The script that a user can run: the data, the expression, and its results in files.

@@ -4,7 +4,7 @@ use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// Sizes, and the densities that matrices of this size may have.
+/// Sizes, and the densities that matrices of this size may have, each as likely as it is often there.
 struct Extents {
     rows: usize,
     cols: usize,
@@ -14,18 +14,18 @@ struct Extents {
 /// From tall to wide. Dense matrices have up to 80 MB, sparse ones some millions of non-zeros.
 const EXTENTS: &[Extents] = &[
     Extents { rows: 1_000_000, cols: 4, densities: &[1.0] },
-    Extents { rows: 1_000_000, cols: 10, densities: &[1.0, 0.2] },
-    Extents { rows: 300_000, cols: 30, densities: &[1.0, 0.2, 0.05] },
-    Extents { rows: 100_000, cols: 100, densities: &[1.0, 0.2, 0.05, 0.01] },
+    Extents { rows: 1_000_000, cols: 10, densities: &[1.0, 1.0, 0.2] },
+    Extents { rows: 300_000, cols: 30, densities: &[1.0, 1.0, 0.2, 0.05] },
+    Extents { rows: 100_000, cols: 100, densities: &[1.0, 1.0, 1.0, 0.2, 0.05, 0.01] },
     Extents { rows: 100_000, cols: 5_000, densities: &[0.01, 0.001] },
     Extents { rows: 20_000, cols: 2_000, densities: &[0.1, 0.01, 0.001] },
-    Extents { rows: 10_000, cols: 1_000, densities: &[1.0, 0.2, 0.1, 0.01] },
-    Extents { rows: 3_000, cols: 3_000, densities: &[1.0, 0.2, 0.05, 0.001] },
-    Extents { rows: 1_000, cols: 1_000, densities: &[1.0, 0.1, 0.01] },
-    Extents { rows: 1_000, cols: 10_000, densities: &[1.0, 0.2, 0.1, 0.01] },
+    Extents { rows: 10_000, cols: 1_000, densities: &[1.0, 1.0, 1.0, 0.2, 0.1, 0.01] },
+    Extents { rows: 3_000, cols: 3_000, densities: &[1.0, 1.0, 1.0, 0.2, 0.05, 0.001] },
+    Extents { rows: 1_000, cols: 1_000, densities: &[1.0, 1.0, 0.1, 0.01] },
+    Extents { rows: 1_000, cols: 10_000, densities: &[1.0, 1.0, 1.0, 0.2, 0.1, 0.01] },
     Extents { rows: 2_000, cols: 20_000, densities: &[0.1, 0.01, 0.001] },
     Extents { rows: 500, cols: 100_000, densities: &[0.05, 0.01, 0.001] },
-    Extents { rows: 100, cols: 100_000, densities: &[1.0, 0.1, 0.01] },
+    Extents { rows: 100, cols: 100_000, densities: &[1.0, 1.0, 0.1, 0.01] },
     Extents { rows: 20_000, cols: 100_000, densities: &[0.001, 0.0001] },
 ];
 
