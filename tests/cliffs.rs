@@ -78,7 +78,8 @@ fn an_expression_is_the_one_that_it_was() {
         r = rand(rows=1, cols=100000, min=0.1, max=1, sparsity=1, seed=114)
         s1 = Y * r
         R1 = t(s1 * s1) %*% (s1 %*% (t(X) %*% U))
-    "#]].assert_eq(&script(&drawn(1, 0)));
+    "#]]
+    .assert_eq(&script(&drawn(1, 0)));
 }
 
 #[test]

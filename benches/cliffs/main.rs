@@ -161,7 +161,12 @@ impl Search {
                 }
             }
         });
-        let measured = self.measure(&name, &expression).unwrap_or_else(|| case.measured.clone());
+        // What seemed to lose may have met a slow moment.
+        let confirmed = self.measure(&name, &expression).filter(|measured| measured.ratio() >= least);
+        let (expression, measured) = match confirmed {
+            Some(measured) => (expression, measured),
+            None => (case.expression.clone(), case.measured.clone()),
+        };
         let plan = self.options.explain.then(|| self.plan(&expression));
         Loss { case, expression, measured, plan }
     }

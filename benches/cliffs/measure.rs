@@ -31,9 +31,13 @@ const LIMIT: Duration = Duration::from_secs(3);
 const LONG_SECONDS: f64 = 0.5;
 /// Modes that take more than this many times as long as the fastest do not take part in the rounds, except Gen.
 const HOPELESS: f64 = 3.0;
-/// Gen loses where it takes longer than another mode by this ratio: where rounds say so, more of them decide.
+/// Gen loses where it takes longer than another mode by this ratio.
 pub(crate) const LOSS: f64 = 1.1;
 const ROUNDS: usize = 3;
+/// More rounds decide where the first ones say that Gen takes longer by this ratio.
+const DOUBT: f64 = 1.05;
+/// The ratio from which on the first rounds are enough to reduce an expression.
+const CLEAR: f64 = 2.0;
 const DECIDING_ROUNDS: usize = 9;
 /// Rounds that decide where runs are shorter than this.
 const SHORT_SECONDS: f64 = 0.002;
@@ -42,9 +46,9 @@ const ROUNDS_OF_SHORT: usize = 31;
 /// How sure times are to be.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Care {
-    /// Few rounds.
+    /// More rounds where Gen seems to lose by little: for expressions that may be reduced further.
     Trial,
-    /// More rounds where Gen loses.
+    /// More rounds where Gen seems to lose.
     Case,
 }
 
@@ -140,7 +144,8 @@ impl Runner {
         }
         drop(reference);
         let measured = measured(&mut runs, ROUNDS);
-        if care == Care::Trial || measured.ratio() <= LOSS {
+        let is_clear = care == Care::Trial && measured.ratio() >= CLEAR;
+        if is_clear || measured.ratio() <= DOUBT {
             return Ok(measured);
         }
         let is_short = measured.best().seconds < SHORT_SECONDS;
