@@ -70,7 +70,7 @@ fn seeds_decide_expressions() {
 /// Fails where the expressions of a seed change, so that `--case` would repeat another one: on another machine, or with
 /// another version of a generator of random numbers.
 #[test]
-fn an_expression_is_the_one_that_it_was() {
+fn expressions_are_those_that_they_were() {
     expect_test::expect![[r#"
         U = rand(rows=20000, cols=16, min=0.1, max=1, sparsity=1, seed=85)
         X = rand(rows=20000, cols=100000, min=0.1, max=1, sparsity=0.001, seed=88)
@@ -80,6 +80,8 @@ fn an_expression_is_the_one_that_it_was() {
         R1 = t(s1 * s1) %*% (s1 %*% (t(X) %*% U))
     "#]]
     .assert_eq(&script(&drawn(1, 0)));
+    let operators: Vec<usize> = (0..20).map(|number| drawn(2, number).operators()).collect();
+    expect_test::expect![""].assert_eq(&format!("{operators:?}"));
 }
 
 #[test]

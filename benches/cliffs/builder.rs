@@ -11,7 +11,7 @@ pub(crate) struct Builder<'a> {
     pub(crate) world: &'a World,
     pub(crate) random: &'a mut Pcg64Mcg,
     pub(crate) expression: Expression,
-    /// Those of all nodes.
+    /// Facts of all nodes.
     pub(crate) facts: Vec<Facts>,
 }
 

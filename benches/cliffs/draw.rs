@@ -48,7 +48,7 @@ impl Side {
 
 /// `depth` bounds the operators between a value and inputs.
 impl Builder<'_> {
-    fn is_finished(&mut self, depth: usize) -> bool {
+    fn is_finished(&self, depth: usize) -> bool {
         depth == 0 || self.expression.operators() >= MANY_OPERATORS
     }
 

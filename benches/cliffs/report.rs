@@ -140,7 +140,9 @@ impl Summary<'_> {
         let bases = cases.iter().filter_map(|case| case.measured.of(BASE).filter(|base| !base.is_cut));
         let logarithms: Vec<f64> = bases.map(|base| base.ratio.recip().ln()).collect();
         let mean = (logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp();
+        let cut = cases.iter().flat_map(|case| &case.measured.modes).filter(|time| time.is_cut).count();
         let _ = writeln!(text, "base / gen: {mean:.2}, the geometric mean of {}", logarithms.len());
+        let _ = writeln!(text, "runs interrupted, whose times are larger and whose values are not known: {cut}");
         for bound in [1.05, LOSS, MOSTLY_AT_MOST, AT_MOST] {
             let _ = writeln!(text, "gen above {bound:.2} of the best mode: {}", self.counts_above(bound));
         }

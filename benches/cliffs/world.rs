@@ -36,7 +36,7 @@ pub(crate) struct World {
     pub(crate) cols: usize,
     /// Columns of narrow matrices.
     pub(crate) narrow: usize,
-    /// Those of the matrices `X`, `Y` and `Z`.
+    /// Densities of the matrices `X`, `Y` and `Z`.
     pub(crate) densities: [f64; 3],
 }
 
