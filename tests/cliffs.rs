@@ -81,7 +81,8 @@ fn expressions_are_those_that_they_were() {
     "#]]
     .assert_eq(&script(&drawn(1, 0)));
     let operators: Vec<usize> = (0..20).map(|number| drawn(2, number).operators()).collect();
-    expect_test::expect!["[8, 4, 7, 8, 4, 14, 14, 16, 4, 6, 17, 4, 15, 9, 12, 3, 6, 10, 4, 5]"].assert_eq(&format!("{operators:?}"));
+    expect_test::expect!["[8, 4, 7, 8, 4, 14, 14, 16, 4, 6, 17, 4, 15, 9, 12, 3, 6, 10, 4, 5]"]
+        .assert_eq(&format!("{operators:?}"));
 }
 
 #[test]
