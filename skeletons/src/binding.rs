@@ -60,26 +60,14 @@ impl<'a> Binding<'a> {
         let kernel = compiled.kernel();
         let reads_main = plan.nodes.values().any(|node| matches!(node, CNode::Main));
         let reads_products = plan.nodes.values().any(|node| matches!(node, CNode::OuterProduct));
-        let is_sparse = main.csr().is_some();
-        let positions = if is_sparse { plan.positions(false) } else { None };
-        let positions = positions.filter(|positions| !strict_ieee || is_strict(plan, positions));
-        let skips_zeros = match plan.space() {
-            Space::Cells => plan.sparse_safe || zero_is_constant(plan),
-            Space::Rows => positions.as_ref().is_some_and(|positions| !positions.joins()),
-            Space::Factors => true,
-        };
-        let needs_others = is_sparse && !skips_zeros;
-        let joined = if needs_others { joined_inputs(plan, inputs, strict_ieee) } else { None };
-        let visits_non_zeros = is_sparse && (skips_zeros || joined.is_some());
-        let runs_sparse_entry = match plan.space() {
-            Space::Factors if !kernel.has_sparse_entry() => {
-                return Err(SkeletonError::NoSparseEntry { template: plan.template().mnemonic() });
-            }
-            Space::Factors => true,
-            Space::Rows | Space::Cells => visits_non_zeros && kernel.has_sparse_entry(),
-        };
-        let joined = joined.filter(|_| runs_sparse_entry).unwrap_or_default();
-        let positions = positions.filter(|_| runs_sparse_entry).unwrap_or_default();
+        let is_outer = plan.space() == Space::Factors;
+        if is_outer && !kernel.has_sparse_entry() {
+            return Err(SkeletonError::NoSparseEntry { template: plan.template().mnemonic() });
+        }
+        let may_skip = kernel.has_sparse_entry() && (is_outer || main.csr().is_some());
+        let visited = if may_skip { non_zeros(plan, inputs, strict_ieee) } else { None };
+        let runs_sparse_entry = visited.is_some();
+        let NonZeros { positions, joined } = visited.unwrap_or_default();
         for id in plan.inputs.keys().filter(|&id| positions.has_input(id)) {
             roles[index(id)] = Role::Cell;
         }
@@ -252,6 +240,29 @@ fn columns(plan: &CPlan, input: CInputId, role: Role, block: &MatrixBlock) -> Co
             Columns::Range(all.unwrap_or(0..0))
         }
         _ => Columns::Range(0..block.cols()),
+    }
+}
+
+/// What the units of a sparse main input visit.
+#[derive(Default)]
+struct NonZeros {
+    /// What lies by position in Row plans.
+    positions: Positions,
+    /// The side inputs that are joined with the main one, by number.
+    joined: Vec<usize>,
+}
+
+/// What of its inputs a plan visits if it goes over non-zeros of the main one; `None` if it needs all cells.
+fn non_zeros(plan: &CPlan, inputs: &[MatrixBlock], strict_ieee: bool) -> Option<NonZeros> {
+    match plan.space() {
+        Space::Factors => Some(NonZeros::default()),
+        Space::Cells if plan.sparse_safe || zero_is_constant(plan) => Some(NonZeros::default()),
+        Space::Cells => Some(NonZeros { joined: joined_inputs(plan, inputs, strict_ieee)?, ..NonZeros::default() }),
+        Space::Rows => {
+            let positions = plan.positions(false).filter(|found| !strict_ieee || is_strict(plan, found))?;
+            let joined = if positions.joins() { joined_inputs(plan, inputs, strict_ieee)? } else { Vec::new() };
+            Some(NonZeros { positions, joined })
+        }
     }
 }
 
