@@ -57,7 +57,12 @@ impl Activity {
             Layout::Sparse(csr) => Some(csr.as_ref()),
             Layout::Dense(_) => None,
         };
-        let statement = Statement { plan: compiled.plan(), scheduled: &scheduled, data, csr };
+        let sparse = |&input: &usize| match data.stored[input].layout() {
+            Layout::Sparse(csr) => csr.into_owned(),
+            Layout::Dense(_) => panic!("sparse rows are joined"),
+        };
+        let joined = scheduled.joined.iter().map(sparse).collect();
+        let statement = Statement { plan: compiled.plan(), scheduled: &scheduled, data, csr, joined };
         let mut activity = Activity { read: vec![0; scheduled.accesses.len()], ..Activity::default() };
         let (rows, cols) = data.stored[0].dims();
         // Cell operators over no cells give the neutral elements at once.
@@ -90,6 +95,8 @@ struct Statement<'a> {
     data: &'a Data,
     /// The main input, if it is stored as non-zeros.
     csr: Option<&'a Csr>,
+    /// The matrices whose rows are joined with its.
+    joined: Vec<Csr>,
 }
 
 impl Statement<'_> {
@@ -113,8 +120,8 @@ impl Statement<'_> {
 
     /// The numbers of the rows that are visited, and where their non-zeros begin and end.
     fn visited(&self, csr: &Csr, rows: Range<usize>) -> (Vec<usize>, Vec<usize>) {
-        let joined = self.joined();
-        let count = |row: usize| csr.row(row).0.len() + joined.iter().map(|csr| csr.row(row).0.len()).sum::<usize>();
+        let count =
+            |row: usize| csr.row(row).0.len() + self.joined.iter().map(|csr| csr.row(row).0.len()).sum::<usize>();
         let empty = rows.clone().filter(|&row| count(row) == 0).count();
         let leaves_out = self.scheduled.schedule.skips_empty_rows && leaves_out_empty_rows(empty, rows.len());
         let numbers: Vec<usize> = rows.filter(|&row| !leaves_out || count(row) > 0).collect();
@@ -151,7 +158,7 @@ impl Statement<'_> {
     fn add_segment(&self, segment: Segment, numbers: &[usize], activity: &mut Activity) {
         let most = segment.end - segment.start;
         let positions = match self.csr {
-            Some(csr) if !self.scheduled.joined.is_empty() => {
+            Some(csr) if !self.joined.is_empty() => {
                 let rows = &numbers[segment.first_row..segment.first_row + segment.rows];
                 rows.iter().map(|&row| self.columns_of_all(csr, row)).sum()
             }
@@ -163,19 +170,10 @@ impl Statement<'_> {
         }
     }
 
-    /// The matrices whose rows are joined with those of the main input.
-    fn joined(&self) -> Vec<Csr> {
-        let sparse = |&input: &usize| match self.data.stored[input].layout() {
-            Layout::Sparse(csr) => csr.into_owned(),
-            Layout::Dense(_) => panic!("sparse rows are joined"),
-        };
-        self.scheduled.joined.iter().map(sparse).collect()
-    }
-
     /// In how many columns a row of the main input, or of what is joined with it, has a non-zero.
     fn columns_of_all(&self, csr: &Csr, row: usize) -> usize {
         let mut columns: BTreeSet<u32> = csr.row(row).0.iter().copied().collect();
-        self.joined().iter().for_each(|csr| columns.extend(csr.row(row).0));
+        self.joined.iter().for_each(|csr| columns.extend(csr.row(row).0));
         columns.len()
     }
 
