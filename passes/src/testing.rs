@@ -222,7 +222,7 @@ pub(crate) fn random_dag(random: &mut Random, operations: usize) -> HopDag {
         let [a, b, c] = [any(random), any(random), any(random)];
         let hop = match random.below(8) {
             0 => random_update(&mut d, random, a, [values[2], u, w]),
-            _ => random_operation(&mut d, random, a, b, c),
+            _ => random_operation(&mut d, random, &values, [a, b, c]),
         };
         values.extend(hop);
     }
@@ -260,14 +260,19 @@ fn random_update(d: &mut Dag, random: &mut Random, a: HopId, [s, u, w]: [HopId; 
 }
 
 /// A random operation on these values, if they fit it.
-fn random_operation(d: &mut Dag, random: &mut Random, a: HopId, b: HopId, c: HopId) -> Option<HopId> {
+fn random_operation(d: &mut Dag, random: &mut Random, values: &[HopId], [a, b, c]: [HopId; 3]) -> Option<HopId> {
     let (rows, cols) = d.dag[a].size.known_dims().unwrap_or((1, 1));
     let merging = AggOp::ALL[random.below(AggOp::ALL.len())];
     let (op, inputs) = match random.below(16) {
         0 | 1 => (HopOp::Unary(random.pick(UnaryOp::ALL)), vec![a]),
         2..=5 => (HopOp::Binary(random.pick(BinaryOp::ALL)), vec![a, b]),
         6 => (HopOp::Ternary(random.pick(TernaryOp::ALL)), vec![a, b, c]),
-        7 => (HopOp::Nary(random.pick(&[NaryOp::Min, NaryOp::Plus, NaryOp::Cbind, NaryOp::Cbind])), vec![a, b, c]),
+        7 => {
+            // Up to five, most of them alike, so that they fit each other.
+            let more = (0..random.below(3)).map(|_| values[values.len() - 1 - random.below(values.len().min(4))]);
+            let operands = [a, b, c].into_iter().chain(more).collect();
+            (HopOp::Nary(random.pick(&[NaryOp::Min, NaryOp::Plus, NaryOp::Cbind, NaryOp::Cbind])), operands)
+        }
         8 | 9 => (HopOp::AggUnary(merging, random.pick(Direction::ALL)), vec![a]),
         10 => (HopOp::MatMul, vec![a, b]),
         11 => {

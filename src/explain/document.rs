@@ -164,7 +164,10 @@ fn groups(memo: &MemoTable) -> Vec<ExplainedGroup> {
             .map(|entry| ExplainedEntry {
                 notation: entry.to_string(),
                 template: entry.ttype,
-                inputs: entry.inputs[..usize::from(entry.arity)].iter().map(|input| input.map(HopId::as_u32)).collect(),
+                inputs: entry.inputs[..usize::from(entry.arity)]
+                    .iter()
+                    .map(|input| input.expand().map(HopId::as_u32))
+                    .collect(),
                 open: entry.close.is_open(),
                 valid: entry.close.is_valid(),
             })

@@ -224,6 +224,15 @@ fn well_formed_dags_pass_the_verifier() {
     assert_eq!(dag.into_verified().expect("verified").into_inner().hops.len(), 5);
 }
 
+/// `outer(X, X, "*")`, cell by cell, has no more non-zeros than cells.
+#[test]
+fn an_outer_product_of_equal_matrices_has_no_more_non_zeros_than_cells() {
+    let mut dag = HopDag::new();
+    let x = dag.read_matrix("X", SizeInfo::with_nnz(20, 10, 50));
+    let product = dag.add(HopOp::Outer(BinaryOp::Mult), &[x, x], None).expect("the shapes fit");
+    assert_eq!(dag[product].size, SizeInfo::with_nnz(20, 10, 200));
+}
+
 #[test]
 fn matrices_of_other_elements_than_doubles_are_read_and_refused() {
     let text = "hops {

@@ -6,6 +6,8 @@
 
 use crate::hop::{HopDag, HopId};
 use cranelift_entity::SecondaryMap;
+use cranelift_entity::packed_option::PackedOption;
+use std::cmp::Ordering;
 use std::fmt;
 use std::ops::Range;
 
@@ -36,20 +38,22 @@ impl CloseStatus {
     }
 }
 
-/// The largest number of inputs that an entry may refer to.
-pub const MAX_REFERENCES: usize = 3;
+/// The largest number of operands that plans decide about: an operator has up to `2^6` plans of a template. The operators of
+/// the paper have three; sums, extremes and concatenations of many matrices have any number.
+pub const MAX_REFERENCES: usize = 6;
 
 /// Entries per operator that a table has room for at first: two templates, each with and without one fused input.
 const ENTRIES_PER_OPERATOR: usize = 4;
 
 /// A partial fusion plan of one operator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MemoEntry {
     /// The template.
     pub ttype: TemplateType,
-    /// By input position: the group fused there, or `None` for a materialised input.
-    pub inputs: [Option<HopId>; MAX_REFERENCES],
-    /// How many positions count (the operator's inputs, at most [`MAX_REFERENCES`]; indexing counts its matrix alone).
+    /// By operand that plans decide about: the group fused there, or none for a materialised one.
+    pub inputs: [PackedOption<HopId>; MAX_REFERENCES],
+    /// How many operands that are: the operator's inputs by position, of indexing its matrix alone; of more than
+    /// [`MAX_REFERENCES`] inputs those that exploration chose.
     pub arity: u8,
     /// The close status.
     pub close: CloseStatus,
@@ -58,17 +62,31 @@ pub struct MemoEntry {
 impl MemoEntry {
     /// The fused groups, in input order.
     pub fn references(&self) -> impl Iterator<Item = HopId> + '_ {
-        self.inputs.iter().flatten().copied()
+        self.inputs.iter().filter_map(|input| input.expand())
     }
 
     /// Whether any input is fused.
     pub fn has_references(&self) -> bool {
-        self.inputs.iter().any(Option::is_some)
+        self.inputs.iter().any(PackedOption::is_some)
     }
 
     /// Whether the input at this position is fused.
     pub fn is_fused(&self, position: usize) -> bool {
-        self.inputs.get(position).is_some_and(Option::is_some)
+        self.inputs.get(position).is_some_and(PackedOption::is_some)
+    }
+}
+
+/// Of entries of a template those with materialised operands come first.
+impl Ord for MemoEntry {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let key = |entry: &MemoEntry| (entry.ttype, entry.inputs.map(PackedOption::expand), entry.arity, entry.close);
+        key(self).cmp(&key(other))
+    }
+}
+
+impl PartialOrd for MemoEntry {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 
@@ -80,7 +98,7 @@ impl fmt::Display for MemoEntry {
             if position > 0 {
                 f.write_str(",")?;
             }
-            match self.inputs[position] {
+            match self.inputs[position].expand() {
                 Some(group) => write!(f, "{}", group.as_u32())?,
                 None => f.write_str("-1")?,
             }
@@ -213,7 +231,7 @@ impl MemoTable {
         for (group, entries) in self.groups() {
             let mut sorted: Vec<&MemoEntry> = entries.iter().collect();
             sorted.sort_by_key(|entry| {
-                (entry.ttype, entry.inputs.map(|input| input.map_or(-1, |id| i64::from(id.as_u32()))))
+                (entry.ttype, entry.inputs.map(|input| input.expand().map_or(-1, |id| i64::from(id.as_u32()))))
             });
             let plans: Vec<String> = sorted.iter().map(ToString::to_string).collect();
             rows.push((group.as_u32().to_string(), dag[group].op.label(), plans.join(" ")));

@@ -7,13 +7,13 @@ use super::report::{Comparison, Effect, FailedCondition, Reason, TemplateConditi
 use super::text::sentence;
 use crate::cost::CostModel;
 use crate::cover::Operator;
-use crate::explore::explore;
+use crate::explore::{explore, is_left_out};
 use crate::facts::{Context, TemplateLimits};
 use crate::hops::is_transpose;
 use crate::template::{TEMPLATES, Template};
 use cranelift_entity::EntitySet;
 use fuseline_ir::hop::{HopId, HopOp};
-use fuseline_ir::memo::{MemoTable, TemplateType};
+use fuseline_ir::memo::{MAX_REFERENCES, MemoTable, TemplateType};
 use std::collections::BTreeMap;
 
 /// Costs that differ by less, relatively, are equal.
@@ -78,6 +78,9 @@ impl<'a> Reasons<'a> {
             return Reason::UnknownSize { hop: unknown.as_u32() };
         }
         if !refers(self.explored, consumer, producer) {
+            if is_left_out(context, self.explored, consumer, producer) {
+                return Reason::Limit { limit: TemplateLimit::Operands { count: MAX_REFERENCES as u64 } };
+            }
             let limit = self.relaxed.iter().find(|(_, memo)| refers(memo, consumer, producer));
             return match limit {
                 Some(&(limit, _)) => Reason::Limit { limit },

@@ -279,6 +279,11 @@ pub enum TemplateLimit {
         /// More columns than this.
         cols: u64,
     },
+    /// Plans of an operator decide about no more operands, of more the largest.
+    Operands {
+        /// The limit.
+        count: u64,
+    },
     /// Exactly IEEE arithmetic lets no zero annihilate.
     StrictIeee,
 }

@@ -9,7 +9,7 @@ use crate::joint::plan_seconds;
 use crate::pipeline::{OptimizerOptions, Planned, Selection};
 use crate::select::SelectPolicy;
 use crate::testing::{self, Dag, Random};
-use fuseline_ir::hop::{HopDag, HopId};
+use fuseline_ir::hop::{HopDag, HopId, HopOp, NaryOp};
 use fuseline_ir::memo::TemplateType;
 use fuseline_ir::ops::{AggOp, BinaryOp, Direction, UnaryOp};
 
@@ -119,6 +119,27 @@ fn limits_are_found_by_exploring_without_them() {
     let edge = unfused(&report, product, outer);
     assert_eq!(edge.reason, Reason::Limit { limit: TemplateLimit::StrictIeee });
     assert!(!report.unfused.iter().any(|edge| edge.consumer == output.as_u32()), "the sum is fused");
+}
+
+/// P094: of many operands, plans decide about the largest; what they leave out is said.
+#[test]
+fn operands_that_are_left_out_are_named() {
+    let mut d = Dag::default();
+    let x = d.read("X", 1000, 100);
+    let operands = [UnaryOp::Exp, UnaryOp::Abs, UnaryOp::Sqrt, UnaryOp::Pow2, UnaryOp::Sigmoid, UnaryOp::Floor];
+    let mut operands: Vec<HopId> = operands.into_iter().map(|op| d.op(op, &[x])).collect();
+    let six = d.op(HopOp::Nary(NaryOp::Plus), &operands);
+    d.write("six", six);
+    let report = explained(&d.dag, &OptimizerOptions::default());
+    assert!(report.unfused.is_empty(), "{:?}", report.unfused);
+
+    operands.push(d.op(UnaryOp::Ceil, &[x]));
+    let seven = d.op(HopOp::Nary(NaryOp::Plus), &operands);
+    d.dag.outputs.clear();
+    d.write("seven", seven);
+    let report = explained(&d.dag, &OptimizerOptions::default());
+    let edge = unfused(&report, seven, operands[6]);
+    assert_eq!(edge.reason, Reason::Limit { limit: TemplateLimit::Operands { count: 6 } });
 }
 
 #[test]

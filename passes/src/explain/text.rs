@@ -205,6 +205,9 @@ fn limit_text(limit: TemplateLimit) -> String {
         TemplateLimit::LargeOuterProduct { rows, cols } => {
             format!("outer operators take only products of more than {rows} rows and {cols} columns")
         }
+        TemplateLimit::Operands { count } => {
+            format!("the plans of an operator decide about {count} operands, and others are as large")
+        }
         TemplateLimit::StrictIeee => "exactly IEEE arithmetic lets no zero annihilate".to_owned(),
     }
 }

@@ -46,7 +46,7 @@ impl<'a> Definition<'a> {
         let considered = match hop.op {
             HopOp::Index => 1,
             HopOp::DataGen(_) => 0,
-            _ => hop.inputs.len().min(MAX_REFERENCES),
+            _ => hop.inputs.len(),
         };
         let inputs: BTreeSet<HopId> = hop.inputs[..considered].iter().copied().collect();
         let inputs: Vec<HopId> = inputs.into_iter().collect();

@@ -11,44 +11,76 @@ mod tests;
 
 use crate::facts::Context;
 use crate::template::Template;
-use fuseline_ir::hop::{HopId, HopOp};
+use cranelift_entity::EntitySet;
+use cranelift_entity::packed_option::PackedOption;
+use fuseline_ir::hop::{Hop, HopId, HopOp};
 use fuseline_ir::memo::{CloseStatus, MAX_REFERENCES, MemoEntry, MemoTable};
 use smallvec::SmallVec;
+use std::cmp::Reverse;
 
 /// Finds all valid partial fusion plans.
 pub fn explore(context: &Context<'_>, templates: &[&dyn Template]) -> MemoTable {
     let mut memo = MemoTable::for_operators(context.dag.hops.len());
     for id in context.dag.hops.keys().filter(|&id| context.is_live(id)) {
-        Explorer { context, templates, hop: id }.explore(&mut memo);
+        let operands = operands(context, &memo, id);
+        Explorer { context, templates, hop: id, operands }.explore(&mut memo);
     }
     memo
 }
 
-/// The inputs of an operator that entries refer to: an index reads one matrix, a sequence none; bounds are no data.
-fn arity(op: &HopOp, inputs: usize) -> usize {
-    match op {
-        HopOp::Index => 1,
-        HopOp::DataGen(_) => 0,
-        _ => inputs.min(MAX_REFERENCES),
+/// The inputs of an operator that entries may refer to, by position: an index reads one matrix, a sequence none; bounds are
+/// no data.
+fn data(hop: &Hop) -> &[HopId] {
+    match hop.op {
+        HopOp::Index => &hop.inputs[..1],
+        HopOp::DataGen(_) => &[],
+        _ => &hop.inputs,
     }
+}
+
+/// The operands of an operator that its plans decide about: all inputs, or of more than [`MAX_REFERENCES`] the largest among
+/// those that have plans, by position.
+fn operands(context: &Context<'_>, memo: &MemoTable, id: HopId) -> SmallVec<[HopId; MAX_REFERENCES]> {
+    let inputs = data(context.hop(id));
+    if inputs.len() <= MAX_REFERENCES {
+        return SmallVec::from_slice(inputs);
+    }
+    let mut seen = EntitySet::new();
+    let mut places: Vec<usize> = Vec::new();
+    for (place, &input) in inputs.iter().enumerate() {
+        if memo.contains(input) && seen.insert(input) {
+            places.push(place);
+        }
+    }
+    places.sort_by_key(|&place| (Reverse(context.hop(inputs[place]).size.cells()), place));
+    places.truncate(MAX_REFERENCES);
+    places.sort_unstable();
+    places.into_iter().map(|place| inputs[place]).collect()
+}
+
+/// Whether plans of the consumer do not decide about a producer that has plans, since there are others that are as large.
+pub(crate) fn is_left_out(context: &Context<'_>, memo: &MemoTable, consumer: HopId, producer: HopId) -> bool {
+    let has_plans = memo.contains(producer) && data(context.hop(consumer)).contains(&producer);
+    has_plans && !operands(context, memo, consumer).contains(&producer)
 }
 
 struct Explorer<'a> {
     context: &'a Context<'a>,
     templates: &'a [&'a dyn Template],
     hop: HopId,
+    /// What plans of the operator decide about.
+    operands: SmallVec<[HopId; MAX_REFERENCES]>,
 }
 
 impl Explorer<'_> {
     fn explore(&self, memo: &mut MemoTable) {
-        let hop = self.context.hop(self.hop);
         for template in self.templates {
             if template.open(self.context, self.hop) {
                 self.create_plans(memo, None, *template);
             }
         }
-        for (position, &input) in hop.inputs.iter().take(arity(&hop.op, hop.inputs.len())).enumerate() {
-            if hop.inputs[..position].contains(&input) {
+        for (position, &input) in self.operands.iter().enumerate() {
+            if self.operands[..position].contains(&input) {
                 continue;
             }
             for template in self.templates {
@@ -65,10 +97,8 @@ impl Explorer<'_> {
     /// Adds a plan of this template with or without a fused input, in all combinations with further inputs that can
     /// be merged. Positions that hold the same input are fused together.
     fn create_plans(&self, memo: &mut MemoTable, fused: Option<HopId>, template: &dyn Template) {
-        let hop = self.context.hop(self.hop);
-        let arity = arity(&hop.op, hop.inputs.len());
         let mut mergeable: SmallVec<[HopId; MAX_REFERENCES]> = SmallVec::new();
-        for &input in &hop.inputs[..arity] {
+        for &input in &self.operands {
             if Some(input) != fused
                 && !mergeable.contains(&input)
                 && has_compatible(memo, input, template)
@@ -82,12 +112,12 @@ impl Explorer<'_> {
                 Some(input) == fused
                     || mergeable.iter().position(|&m| m == input).is_some_and(|k| combination >> k & 1 == 1)
             };
-            let mut inputs = [None; MAX_REFERENCES];
-            for (slot, &input) in inputs.iter_mut().zip(&hop.inputs[..arity]) {
-                *slot = Some(input).filter(|&input| is_fused(input));
+            let mut inputs = [PackedOption::default(); MAX_REFERENCES];
+            for (slot, &input) in inputs.iter_mut().zip(&self.operands) {
+                *slot = Some(input).filter(|&input| is_fused(input)).into();
             }
-            let entry =
-                MemoEntry { ttype: template.ttype(), inputs, arity: arity as u8, close: CloseStatus::OpenValid };
+            let arity = self.operands.len() as u8;
+            let entry = MemoEntry { ttype: template.ttype(), inputs, arity, close: CloseStatus::OpenValid };
             memo.insert(self.hop, entry);
         }
     }

@@ -23,7 +23,7 @@ fn run(dag: &HopDag, options: &OptimizerOptions) -> Outcome {
         (first..plans.len() as u32).map(|id| Ok(OperatorId::from_u32(id))).collect()
     };
     let (replaced, report) = optimize(dag, options, &mut compile, &mut |_| {});
-    replaced.verify().expect("the replaced DAG is well-formed");
+    replaced.verify().unwrap_or_else(|error| panic!("{error}\n{replaced}\nin the place of\n{dag}"));
     assert!(report.rejected.is_empty(), "{:?} of\n{dag}", report.rejected);
     Outcome { dag: replaced, report, plans }
 }
@@ -213,7 +213,7 @@ fn a_template_switch_keeps_the_outer_operator() {
 
 #[test]
 fn strict_ieee_exploits_no_sparsity() {
-    let mut options = cost_based();
+    let mut options = with(SelectPolicy::FuseAll);
     options.template_limits.strict_ieee = true;
     let outcome = run(&testing::cross_entropy(), &options);
     assert_eq!(variants(&outcome), [Variant::Cell(CellType::FullAgg)]);

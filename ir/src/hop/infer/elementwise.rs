@@ -185,7 +185,8 @@ impl Context<'_> {
             return Err(self.dimensions(0, 1, "outer takes a column vector and a row vector"));
         }
         let product = left.nnz.zip(right.nnz).map(|(left, right)| left.saturating_mul(right));
-        let nnz = product.filter(|_| op.zero() == BinaryZero::Annihilates);
-        Ok((DataType::MATRIX, SizeInfo { rows: left.rows, cols: right.cols, nnz }))
+        let size = SizeInfo { rows: left.rows, cols: right.cols, nnz: None };
+        let nnz = product.map(|product| size.cells().map_or(product, |cells| product.min(cells)));
+        Ok((DataType::MATRIX, SizeInfo { nnz: nnz.filter(|_| op.zero() == BinaryZero::Annihilates), ..size }))
     }
 }
