@@ -7,9 +7,11 @@
 mod tests;
 
 use crate::facts::Context;
+use crate::hops::is_elementwise;
 use crate::template;
 use crate::union_find::UnionFind;
 use cranelift_entity::EntitySet;
+use fuseline_ir::Space;
 use fuseline_ir::hop::HopId;
 use fuseline_ir::memo::{MemoEntry, MemoTable, TemplateType};
 
@@ -35,7 +37,8 @@ pub struct PlanPartition {
     pub materialization_points: Vec<HopId>,
     /// Members other than roots that operators outside, or the outputs of the DAG, read too.
     pub externally_consumed: Vec<HopId>,
-    /// The decisions that span the search space: consumers of materialisation points, and template switches.
+    /// The decisions that span the paper's search space: consumers of materialisation points, template switches, and edges
+    /// over which small values are computed again and again.
     pub points: Vec<InterestingPoint>,
 }
 
@@ -99,18 +102,27 @@ fn analyze(context: &Context<'_>, memo: &MemoTable, members: Vec<HopId>) -> Plan
     }
     partition.inputs.sort_unstable();
     partition.inputs.dedup();
-    partition.points = interesting_points(memo, &members, &partition.materialization_points);
+    partition.points = interesting_points(context, memo, &members, &partition.materialization_points);
     partition.members = members;
     partition
 }
 
-/// Edges of which an entry makes a reference, and that lead to a materialisation point or switch the template.
-fn interesting_points(memo: &MemoTable, members: &[HopId], materialization: &[HopId]) -> Vec<InterestingPoint> {
+/// Edges of which an entry makes a reference, and that lead to a materialisation point, switch the template or repeat a
+/// smaller value.
+fn interesting_points(
+    context: &Context<'_>,
+    memo: &MemoTable,
+    members: &[HopId],
+    materialization: &[HopId],
+) -> Vec<InterestingPoint> {
     let mut points = Vec::new();
     for &consumer in members {
         for producer in memo.entries(consumer).iter().flat_map(MemoEntry::references) {
             let point = InterestingPoint { consumer, producer };
-            if materialization.binary_search(&producer).is_ok() || is_template_switch(memo, point) {
+            if materialization.binary_search(&producer).is_ok()
+                || is_template_switch(memo, point)
+                || repeats_smaller_value(context, memo, point)
+            {
                 points.push(point);
             }
         }
@@ -120,17 +132,26 @@ fn interesting_points(memo: &MemoTable, members: &[HopId], materialization: &[Ho
     points
 }
 
-/// Whether the producer has valid fused plans of a template that the consumer cannot continue.
+/// The entries of the consumer that refer to the producer.
+fn entries_across(memo: &MemoTable, point: InterestingPoint) -> impl Iterator<Item = &MemoEntry> {
+    let InterestingPoint { consumer, producer } = point;
+    memo.entries(consumer).iter().filter(move |entry| entry.references().any(|id| id == producer))
+}
+
+/// Whether the producer has valid plans, of a single operator or more, of a template that the consumer cannot continue.
 fn is_template_switch(memo: &MemoTable, point: InterestingPoint) -> bool {
     let continued = |ttype: TemplateType| {
-        memo.entries(point.consumer).iter().any(|entry| {
-            // A plan that has no driver yet, and needs one, continues nothing that would be worth keeping.
-            entry.ttype == ttype
-                && entry.references().any(|id| id == point.producer)
-                && (!template::of(ttype).is_driven() || entry.close.is_valid())
-        })
+        // A plan that has no driver yet, and needs one, continues nothing that would be worth keeping.
+        let is_worth = |entry: &MemoEntry| !template::of(ttype).is_driven() || entry.close.is_valid();
+        entries_across(memo, point).any(|entry| entry.ttype == ttype && is_worth(entry))
     };
-    memo.entries(point.producer)
-        .iter()
-        .any(|entry| entry.close.is_valid() && entry.has_references() && !continued(entry.ttype))
+    memo.entries(point.producer).iter().any(|entry| entry.close.is_valid() && !continued(entry.ttype))
+}
+
+/// Whether an operator over cells that fuses the edge computes the producer for each of the consumer's cells, of which there
+/// are more than the producer has: `X * exp(v)`.
+fn repeats_smaller_value(context: &Context<'_>, memo: &MemoTable, point: InterestingPoint) -> bool {
+    let [consumer, producer] = [point.consumer, point.producer].map(|id| context.hop(id));
+    let is_smaller = is_elementwise(context.dag, point.consumer) && !producer.size.same_dims(&consumer.size);
+    is_smaller && entries_across(memo, point).any(|entry| entry.ttype.space() != Space::Rows)
 }
