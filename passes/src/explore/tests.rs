@@ -7,6 +7,7 @@ use crate::testing::{self, Dag};
 use fuseline_ir::TemplateType;
 use fuseline_ir::hop::{HopDag, HopOp};
 use fuseline_ir::ops::{AggOp, BinaryOp, Direction, UnaryOp};
+use std::sync::{Arc, Mutex};
 
 fn memo(dag: &HopDag) -> MemoTable {
     explore(&Context::new(dag, &TemplateLimits::default()), TEMPLATES)
@@ -104,6 +105,82 @@ fn dominated_plans_are_pruned_only_over_operators_that_are_consumed_once() {
     let entries = group(&memo, groups[5]);
     assert!(entries.contains(&format!("R({q},{scaled})")) && entries.contains(&format!("R({q},-1)")));
     assert!(!entries.contains(&format!("R(-1,{scaled})")));
+}
+
+/// What the explorer asks a template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Open,
+    Fuse,
+    Merge,
+    Close,
+}
+
+/// A template that notes what it is asked, and about which operator.
+#[derive(Debug)]
+struct Noting {
+    template: &'static dyn Template,
+    notes: Arc<Mutex<Vec<(HopId, Step)>>>,
+}
+
+impl Noting {
+    fn note(&self, hop: HopId, step: Step) {
+        self.notes.lock().expect("no thread panics").push((hop, step));
+    }
+}
+
+impl Template for Noting {
+    fn ttype(&self) -> TemplateType {
+        self.template.ttype()
+    }
+
+    fn open(&self, context: &Context<'_>, hop: HopId) -> bool {
+        self.note(hop, Step::Open);
+        self.template.open(context, hop)
+    }
+
+    fn fuse(&self, context: &Context<'_>, hop: HopId, input: HopId) -> bool {
+        self.note(hop, Step::Fuse);
+        self.template.fuse(context, hop, input)
+    }
+
+    fn merge(&self, context: &Context<'_>, hop: HopId, input: HopId) -> bool {
+        self.note(hop, Step::Merge);
+        self.template.merge(context, hop, input)
+    }
+
+    fn close(&self, context: &Context<'_>, hop: HopId) -> CloseStatus {
+        self.note(hop, Step::Close);
+        self.template.close(context, hop)
+    }
+}
+
+/// P083, P084: operators are explored once each, after their inputs. Of one, all templates are asked whether they open, with
+/// the plans that merge, then what fuses, with the plans that merge, then how what there is closes.
+#[test]
+fn templates_are_asked_in_the_order_of_the_algorithm() {
+    let (dag, groups) = testing::mlogreg();
+    let notes = Arc::new(Mutex::new(Vec::new()));
+    let noting: Vec<Noting> = TEMPLATES.iter().map(|&template| Noting { template, notes: notes.clone() }).collect();
+    let templates: Vec<&dyn Template> = noting.iter().map(|noting| noting as &dyn Template).collect();
+    explore(&Context::new(&dag, &TemplateLimits::default()), &templates);
+    let notes = notes.lock().expect("no thread panics");
+    let by_operator: Vec<&[(HopId, Step)]> = notes.chunk_by(|one, other| one.0 == other.0).collect();
+    let order: Vec<HopId> = by_operator.iter().map(|notes| notes[0].0).collect();
+    assert_eq!(order, dag.hops.keys().collect::<Vec<_>>());
+    for notes in by_operator {
+        let steps: Vec<Step> = notes.iter().map(|&(_, step)| step).collect();
+        let last = |sought| steps.iter().rposition(|&step| step == sought);
+        let first = |sought| steps.iter().position(|&step| step == sought).unwrap_or(steps.len());
+        assert_eq!(steps.iter().filter(|&&step| step == Step::Open).count(), TEMPLATES.len());
+        assert!(last(Step::Open) < Some(first(Step::Fuse)), "{steps:?}");
+        assert!(last(Step::Fuse).max(last(Step::Merge)) < Some(first(Step::Close)), "{steps:?}");
+    }
+    let of = |id: HopId| notes.iter().filter(|note| note.0 == id).map(|note| note.1).collect::<Vec<_>>();
+    // The product with t(X) opens a Row operator, which may merge both inputs; each of these may be fused, too, and merge
+    // the other one.
+    use Step::{Close, Fuse, Merge, Open};
+    assert_eq!(of(groups[7]), [Open, Merge, Merge, Open, Open, Fuse, Merge, Fuse, Merge, Fuse, Close]);
 }
 
 /// P078: a template that the explorer has never heard of.

@@ -38,7 +38,8 @@ pub(super) struct SearchResult {
     pub(crate) points: Points,
     /// The cost of the plan.
     pub(crate) seconds: f64,
-    /// What no plan of the partition undercuts.
+    /// What no plan of the partition undercuts, whatever edges it fuses: that no assignment is cheaper proves nothing of those
+    /// that fuse fewer.
     pub(crate) bound: f64,
     pub(crate) found_by: FoundBy,
     pub(crate) stats: SearchStats,
@@ -88,8 +89,7 @@ pub(super) fn search(
             search.try_plan(points(&assignment));
         }
     }
-    let is_complete = matches!(policy, SelectPolicy::CostBased | SelectPolicy::Exhaustive) || space.points() == 0;
-    search.into_result(is_complete)
+    search.into_result()
 }
 
 /// A good plan to begin a search with: the better one of the heuristics, in large partitions with single points flipped.
@@ -102,7 +102,7 @@ pub(super) fn first_plan(space: &SearchSpace<'_>, effort: &Effort) -> SearchResu
     if space.points() > MOST_POINTS_UNFLIPPED {
         search.descend();
     }
-    search.into_result(false)
+    search.into_result()
 }
 
 /// So many plans, or fewer where a plan has very many groups.
@@ -164,15 +164,10 @@ impl<'a> Search<'a> {
         has_choice && (self.stats.costed() + self.skipped_runs >= self.step_budget || self.effort.is_spent())
     }
 
-    fn into_result(self, is_complete: bool) -> SearchResult {
+    fn into_result(self) -> SearchResult {
         let (points, seconds) = self.best.unwrap_or((self.space.fuse_all(), f64::INFINITY));
-        let is_optimal = is_complete && self.stats.exhausted == 0;
-        let bound = if is_optimal {
-            seconds
-        } else {
-            let bound = self.bound.seconds(&self.whole.region, &self.space.fuse_all());
-            if is_proven(seconds, bound) { seconds } else { bound }
-        };
+        let bound = self.bound.seconds(&self.whole.region, &self.space.fuse_all());
+        let bound = if is_proven(seconds, bound) { seconds } else { bound };
         let Costing { operators, operators_of_plans, .. } = self.costing;
         let stats = SearchStats { operators, operators_of_plans, ..self.stats };
         SearchResult { points, seconds, bound, found_by: self.found_by, stats }

@@ -3,17 +3,23 @@
 use super::effort::Effort;
 use super::entry::{Member, Point, slice};
 use super::enumerate;
-use super::exact;
+use super::exact::{self, Decided};
 use super::space::SearchSpace;
-use super::{PartitionPlan, ROUNDING, SearchLimits, SearchStats, SelectPolicy, is_exact};
+use super::{FoundBy, PartitionPlan, ROUNDING, SearchLimits, SearchStats, SelectPolicy, is_exact};
 use crate::cost::CostModel;
+use crate::cover::Operator;
 use crate::facts::Context;
 use crate::partition::{InterestingPoint, PlanPartition};
 use bumpalo::Bump;
 use cranelift_entity::EntityRef;
+use fixedbitset::FixedBitSet;
 use fuseline_ir::hop::HopId;
 use fuseline_ir::memo::MemoTable;
 use smallvec::SmallVec;
+
+/// Partitions with more groups than this spend an eighth of what is left on the references that are no interesting points, in
+/// the place of half: most of them have too many operators to be proven optimal, whatever is spent.
+const SMALL_PARTITION: usize = 14;
 
 /// What the plan of one partition is searched in, and priced by.
 #[derive(Clone, Copy)]
@@ -73,6 +79,12 @@ impl<'a> PartitionSearch<'a> {
         self.partition.points.binary_search(&point).ok().map(Point::new)
     }
 
+    /// The groups that interesting points may materialise, some of them several times.
+    pub(super) fn producers(&self) -> impl Iterator<Item = Member> + use<'a> {
+        let search = *self;
+        self.partition.points.iter().filter_map(move |point| search.member(point.producer))
+    }
+
     /// The operator of the DAG that a point may materialise.
     pub(super) fn producer(&self, point: Point) -> HopId {
         self.partition.points[point.index()].producer
@@ -83,7 +95,9 @@ impl<'a> PartitionSearch<'a> {
         let space = SearchSpace::new(*self);
         let (plan, effort) = if is_exact(policy, limits) {
             let effort = Effort::of_groups(limits, self.partition.members.len());
-            (self.decide_exactly(&space, limits, &effort), effort)
+            let plan = self.decide_exactly(&space, limits, &effort);
+            let exhausted = u64::from(!plan.is_optimal());
+            (PartitionPlan { stats: SearchStats { exhausted, ..plan.stats }, ..plan }, effort)
         } else {
             let effort = Effort::of_any_size(limits);
             (enumerate::search(&space, policy, limits, &effort).into_plan(&space), effort)
@@ -92,22 +106,73 @@ impl<'a> PartitionSearch<'a> {
     }
 
     /// The cheapest plan that a heuristic, the exact solver or, where the effort of these ends, enumeration finds.
+    ///
+    /// Interesting points are decided first: other edges are worth reading from memory now and then, and a good plan rules
+    /// most of them out.
     fn decide_exactly(&self, space: &SearchSpace<'_>, limits: &SearchLimits, effort: &Effort) -> PartitionPlan {
         // Often a heuristic costs what the bound allows: then there is nothing to search.
         let first = effort.in_half(|effort| enumerate::first_plan(space, effort)).into_plan(space);
         if first.is_optimal() {
             return first;
         }
-        let slack = first.seconds * (1.0 + ROUNDING) - first.bound;
-        let mut exact = effort.in_half(|effort| exact::solve(self, effort, slack)).map(|exact| exact.or_cheaper(first));
-        if let Some(exact) = exact.take_if(|exact| exact.is_optimal()) {
-            return exact;
+        let lower_bound = first.bound;
+        let mut best = first.or_cheaper(self.unfused());
+        let points =
+            effort.in_half(|effort| exact::solve(self, effort, slack(best.seconds, lower_bound), Decided::Points));
+        let are_points_decided = points.as_ref().is_some_and(PartitionPlan::is_optimal);
+        if let Some(points) = points {
+            let least = points.seconds.min(best.seconds);
+            let is_bound = exact::points_decide(self, slack(least, lower_bound));
+            let bound = if is_bound { points.bound } else { lower_bound };
+            best = PartitionPlan { bound, ..points }.or_cheaper(best);
         }
-        // The budget ended before the proof: the better of both plans.
-        let enumerated = enumerate::search(space, SelectPolicy::CostBased, limits, effort).into_plan(space);
-        match exact {
-            Some(exact) => exact.or_cheaper(enumerated),
-            None => enumerated,
+        if best.is_optimal() {
+            return best;
+        }
+        if !are_points_decided {
+            // The budget ended before the proof: the better of both plans.
+            return best.or_cheaper(enumerate::search(space, SelectPolicy::CostBased, limits, effort).into_plan(space));
+        }
+        let slack = slack(best.seconds, lower_bound);
+        let solve = |effort: &Effort| exact::solve(self, effort, slack, Decided::All);
+        let all = if self.partition.members.len() <= SMALL_PARTITION {
+            effort.in_half(solve)
+        } else {
+            effort.in_half(|effort| effort.in_half(|effort| effort.in_half(solve)))
+        };
+        match all {
+            Some(all) => all.or_cheaper(best),
+            None => best,
         }
     }
+
+    /// The plan without fusion: basic operators of the groups that every plan materialises, and of those that these need.
+    fn unfused(&self) -> PartitionPlan {
+        let mut needed = FixedBitSet::with_capacity(self.partition.members.len());
+        needed.extend(self.required.iter().map(|member| member.index()));
+        let mut operators = Vec::new();
+        // Readers follow what they read.
+        for member in (0..self.partition.members.len()).rev().map(Member::new) {
+            if needed.contains(member.index()) {
+                let operator = Operator::basic(self.context, self.id(member));
+                needed.extend(operator.inputs.iter().filter_map(|&id| self.member(id)).map(Member::index));
+                operators.push(operator);
+            }
+        }
+        operators.reverse();
+        PartitionPlan {
+            partition: self.partition.clone(),
+            assignment: exact::assignment(self.partition, &operators),
+            seconds: operators.iter().map(|operator| self.model.operator_seconds(self.context, operator)).sum(),
+            operators,
+            bound: 0.0,
+            found_by: FoundBy::Heuristics,
+            stats: SearchStats::default(),
+        }
+    }
+}
+
+/// What a better plan than one of so many seconds may spend above a lower bound, and a hair more.
+fn slack(seconds: f64, lower_bound: f64) -> f64 {
+    seconds * (1.0 + ROUNDING) - lower_bound
 }

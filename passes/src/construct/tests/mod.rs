@@ -28,7 +28,7 @@ fn only(dag: &HopDag) -> ConstructedPlan {
 fn constructed(dag: &HopDag, limits: &TemplateLimits) -> Vec<ConstructedPlan> {
     let context = Context::new(dag, limits);
     let memo = explore(&context, TEMPLATES);
-    let plan = select(&context, &memo, SelectPolicy::CostBased, &CostModel::default(), &SearchLimits::default());
+    let plan = select(&context, &memo, SelectPolicy::FuseAll, &CostModel::default(), &SearchLimits::default());
     let (plans, rejected) = construct(&context, &plan.covers);
     assert!(rejected.is_empty(), "{rejected:?}");
     plans

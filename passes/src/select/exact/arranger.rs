@@ -14,7 +14,7 @@ use super::super::{Chosen, PartitionPlan, ROUNDING, SearchLimits};
 use super::components::{Component, components};
 use super::group_set::GroupSet;
 use super::merged::{Aggregate, Merged};
-use super::operators::{Candidate, Groups};
+use super::operators::{Candidate, Decided, Groups};
 use super::problem::{Problem, Variable, undominated};
 use super::{assignment, minimize};
 use crate::cost::CostModel;
@@ -29,6 +29,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The most aggregates of which every set partition is looked at: 52 of five.
 const MAX_AGGREGATES: usize = 5;
+
+/// The most unions of one operator of each aggregate where all references are decided about: pricing them is what takes
+/// long.
+const MAX_UNIONS_OF_ALL: usize = 128;
 
 /// The most sharings of a component that are solved.
 const MAX_SOLVED: usize = 16;
@@ -100,20 +104,53 @@ impl Arranger<'_> {
 
     /// [`Self::arrange`] for one component, whose parts take at least `unmerged` seconds without multi-aggregates.
     fn arrange_component(&self, component: &Component, chosen: &Chosen, unmerged: f64, effort: &Effort) -> Arranged {
-        let joint = effort.in_half(|effort| Joint::new(self, component, &chosen.partitions, effort));
-        let Some(joint) = joint else { return Arranged { bound: 0.0, better: None } };
+        let known = self.known(component, chosen);
+        let state = |decided, slack| {
+            effort.in_half(|effort| Joint::new(self, component, &chosen.partitions, effort, slack, decided))
+        };
+        // No better plan spends more on what not every plan materialises.
+        let whole = state(Decided::All, known * (1.0 + ROUNDING));
         // What follows looks at the whole DAG.
         let all = effort.half();
         all.spend(self.context.dag.hops.len() as u64);
-        if joint.aggregates.len() > MAX_AGGREGATES || !joint.problem.is_complete() || all.is_spent() {
-            return Arranged { bound: joint.lower_bound(effort), better: None };
+        let is_possible = !all.is_spent() && whole.as_ref().is_none_or(Joint::has_few_aggregates);
+        if is_possible {
+            effort.spend(all.spent());
         }
-        effort.spend(all.spent());
-        let (own, others): (Vec<Pass>, Vec<Pass>) =
-            chosen.passes.iter().cloned().partition(|pass| component.has_aggregate_of(pass));
-        let plans = component.plans(&chosen.partitions);
-        let mut best_seconds = multi_aggregate::seconds(self.context, self.model, plans, &component.outside, &own);
+        if let Some(whole) = whole.as_ref().filter(|whole| is_possible && whole.is_small()) {
+            return self.share_passes(whole, component, chosen, known, unmerged, effort);
+        }
+        let bound = whole.map_or(0.0, |whole| whole.lower_bound(effort));
+        if !is_possible {
+            return Arranged { bound, better: None };
+        }
+        // What is too large with all references may not be so with interesting points alone. That proves nothing.
+        let points = state(Decided::Points, f64::INFINITY);
+        let points = points.filter(|points| points.has_few_aggregates() && points.problem.is_complete());
+        let arranged = points.map(|points| self.share_passes(&points, component, chosen, known, unmerged, effort));
+        Arranged { bound, better: arranged.and_then(|arranged| arranged.better) }
+    }
 
+    /// Seconds of a component with the aggregates merged that are so far.
+    fn known(&self, component: &Component, chosen: &Chosen) -> f64 {
+        let own: Vec<Pass> = chosen.passes.iter().filter(|pass| component.has_aggregate_of(pass)).cloned().collect();
+        let plans = component.plans(&chosen.partitions);
+        multi_aggregate::seconds(self.context, self.model, plans, &component.outside, &own)
+    }
+
+    /// The best passes of a component, whose operators are all known, where a plan of so many seconds is known, too.
+    fn share_passes(
+        &self,
+        joint: &Joint<'_>,
+        component: &Component,
+        chosen: &Chosen,
+        known: f64,
+        unmerged: f64,
+        effort: &Effort,
+    ) -> Arranged {
+        let others: Vec<Pass> =
+            chosen.passes.iter().filter(|pass| !component.has_aggregate_of(pass)).cloned().collect();
+        let mut best_seconds = known;
         let (mut bound, mut better) = (best_seconds, None);
         let (merged, is_complete) = joint.merged();
         let sharings = joint.sharings(&merged, unmerged);
@@ -201,13 +238,15 @@ impl<'a> Joint<'a> {
         component: &Component,
         partitions: &[PartitionPlan],
         effort: &Effort,
+        slack: f64,
+        decided: Decided,
     ) -> Option<Joint<'a>> {
         let Arranger { context, memo, model, .. } = *arranger;
         let mut joint = Joint { arranger, problem: Problem::default(), members: vec![], aggregates: vec![] };
         let mut scratch = Bump::new();
         for PartitionPlan { partition, .. } in component.plans(partitions) {
             let search = PartitionSearch::new(context, memo, partition, model, &scratch);
-            let problem = Problem::with_passes(&mut Groups::new(&search, effort, f64::INFINITY))?;
+            let problem = Problem::with_passes(&mut Groups::new(&search, effort, slack, decided))?;
             let first = joint.members.len();
             joint.members.extend_from_slice(&partition.members);
             for variable in problem.variables {
@@ -224,6 +263,17 @@ impl<'a> Joint<'a> {
         }
         joint.drop_unmergeable(effort);
         Some(joint)
+    }
+
+    /// Whether every set partition of the aggregates can be looked at.
+    fn has_few_aggregates(&self) -> bool {
+        self.aggregates.len() <= MAX_AGGREGATES
+    }
+
+    /// Whether all is known, and few unions of operators are to be priced.
+    fn is_small(&self) -> bool {
+        let forms = self.aggregates.iter().map(Aggregate::number_of_forms);
+        self.problem.is_complete() && forms.fold(1, usize::saturating_mul) <= MAX_UNIONS_OF_ALL
     }
 
     /// Puts a variable among the aggregates or the others.

@@ -19,6 +19,10 @@ pub(super) struct Group<'a> {
     pub(super) open: [&'a [EntryIndex]; TemplateType::ALL.len()],
     /// The entries of each template that operators start with, those with more references first.
     pub(super) starts: [&'a [EntryIndex]; TemplateType::ALL.len()],
+    /// Whether the open entries of each template have all sets of some references, the empty one included.
+    pub(super) continues_freely: [bool; TemplateType::ALL.len()],
+    /// Whether the entries of each template that operators start with have all sets of some references but the empty one.
+    pub(super) starts_freely: [bool; TemplateType::ALL.len()],
     /// The groups that entries refer to.
     pub(super) references: &'a [Member],
     /// The operator's inputs, with the members that they are.
@@ -38,11 +42,15 @@ impl<'a> Group<'a> {
         references.dedup();
         let hop = context.hop(id);
         let inputs = slice(scratch, hop.inputs.iter().map(|&input| (input, search.member(input))));
+        let open = by_template(scratch, entries, |entry| entry.is_open);
+        let starts = by_template(scratch, entries, |entry| entry.is_start);
         Group {
             id,
             entries,
-            open: by_template(scratch, entries, |entry| entry.is_open),
-            starts: by_template(scratch, entries, |entry| entry.is_start),
+            continues_freely: open.map(|indices| indices.len() == number_of_sets(entries, indices)),
+            starts_freely: starts.map(|indices| indices.len() + 1 == number_of_sets(entries, indices)),
+            open,
+            starts,
             references: slice(scratch, references),
             has_main: has_main(context, id, inputs, before),
             inputs,
@@ -108,6 +116,17 @@ fn by_template<'a>(
         found[template as usize] = slice(scratch, indices);
     }
     found
+}
+
+/// How many sets there are of the references of these entries.
+fn number_of_sets(entries: &[Entry<'_>], indices: &[EntryIndex]) -> usize {
+    let mut references: SmallVec<[Member; 16]> = SmallVec::new();
+    for reference in indices.iter().flat_map(|index| entries[index.index()].references) {
+        if !references.contains(reference) {
+            references.push(*reference);
+        }
+    }
+    1_usize.checked_shl(references.len() as u32).unwrap_or(usize::MAX)
 }
 
 /// Whether the references of an entry are those of two other ones.

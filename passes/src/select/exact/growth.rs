@@ -51,7 +51,7 @@ pub(super) struct Growth<'a> {
     search: PartitionSearch<'a>,
     groups: ByMember<'a, Group<'a>>,
     /// The groups that may be cut off from the operators that refer to them.
-    interesting: GroupSet,
+    separable: GroupSet,
     choices: ByMember<'a, Choice>,
     /// What they are where nothing is decided.
     undecided: ByMember<'a, Choice>,
@@ -65,7 +65,8 @@ pub(super) struct Growth<'a> {
 }
 
 impl<'a> Growth<'a> {
-    pub(super) fn new(search: &PartitionSearch<'a>) -> Self {
+    /// The groups of which `separable` are those that operators may be told to read.
+    pub(super) fn new(search: &PartitionSearch<'a>, separable: GroupSet) -> Self {
         let PartitionSearch { partition, scratch, .. } = *search;
         let count = partition.members.len();
         let mut groups: ByMember<'_, Group<'_>> = ByMember::with_capacity(count, scratch);
@@ -76,7 +77,7 @@ impl<'a> Growth<'a> {
         Growth {
             search: *search,
             groups,
-            interesting: partition.points.iter().filter_map(|point| search.member(point.producer)).collect(),
+            separable,
             choices: ByMember::filled(Choice::default(), count, scratch),
             undecided: ByMember::filled(Choice::default(), count, scratch),
             changed: BumpVec::with_capacity_in(count, scratch),
@@ -193,6 +194,23 @@ impl Growing<'_, '_> {
         !met.iter().any(|member| template.is_needed(growth.search.context, growth.search.id(member), id))
     }
 
+    /// Whether all that is ever cut off is read by every operator of the branches from there on.
+    ///
+    /// So it is where the entries of every group have all sets of the references that they have: then an operator covers
+    /// what references lead to from the root without what is cut off. What is cut off in a branch was a member, so that a
+    /// member refers to it; that one, and a way of references to it, comes after what is cut off, and is never cut off later.
+    pub(super) fn reads_what_is_cut(&self) -> bool {
+        let Growing { growth, root, template } = self;
+        let own = template.ttype() as usize;
+        let is_free = |&member: &Member| {
+            let group = &growth.groups[member];
+            member == *root && group.starts_freely[own]
+                || member != *root
+                    && [own, PART as usize].iter().all(|&of| group.continues_freely[of] || group.open[of].is_empty())
+        };
+        !template.is_driven() && growth.below.iter().all(is_free)
+    }
+
     /// The entries of a template that start an operator at the root, or continue one at a group below, and refer to
     /// nothing that is cut off.
     fn entries_in(&self, member: Member, ttype: TemplateType, branch: &Branch) -> SmallVec<[&Entry<'_>; 8]> {
@@ -287,7 +305,7 @@ impl<'a> Growth<'a> {
             }
             Some(self.groups[reference].entry(index))
         });
-        decisions.producers = decisions.producers.union(&members.within(&self.interesting));
+        decisions.producers = decisions.producers.union(&members.within(&self.separable));
         members.insert(root);
         members
     }

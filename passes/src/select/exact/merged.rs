@@ -46,6 +46,11 @@ impl Aggregate {
         self.candidates.iter().filter_map(|(candidate, form)| Some((candidate, form.as_ref()?)))
     }
 
+    /// How many operators can be merged.
+    pub(super) fn number_of_forms(&self) -> usize {
+        self.forms().count()
+    }
+
     /// Whether some operators of the two can be merged.
     pub(super) fn can_merge(&self, context: &Context<'_>, other: &Aggregate) -> bool {
         self.forms().any(|(_, one)| other.forms().any(|(_, other)| one.can_merge(context, other)))

@@ -1,7 +1,8 @@
 //! Exact selection: the cheapest plan of a partition with a proof, beyond `MPSkipEnum` (section 4.4).
 //!
-//! The space contains every plan of the paper's, which assign true or false to each interesting point, and more: the
-//! template of an operator is part of the choice, and two operators may decide differently about the same point.
+//! The space contains every plan of the paper's, which assign true or false to each interesting point, and more: every
+//! reference is fused or not, the template of an operator is part of the choice, two operators may decide differently about
+//! the same producer, and every group may be left to its basic operator, so that the plan without fusion is one of them.
 //! [`problem`] states it over groups to materialise, with the operators that [`operators`] finds for each;
 //! [`elimination`] solves it. All budgets are counted, none is a time; where one ends, the best plan so far comes with
 //! the lower bound that is proven.
@@ -21,6 +22,7 @@ mod read_index;
 #[cfg(test)]
 mod tests;
 
+use super::bound::least_seconds_to_write;
 use super::certificate::{Certificate, Step};
 use super::effort::Effort;
 use super::search::PartitionSearch;
@@ -30,12 +32,14 @@ use crate::partition::{InterestingPoint, PlanPartition};
 use bumpalo::Bump;
 use elimination::Elimination;
 use fuseline_ir::hop::HopId;
+use group_set::GroupSet;
 use operators::Groups;
 use problem::{MAX_SCOPE, Problem, Variable};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
 pub(super) use arranger::Arranger;
+pub(super) use operators::Decided;
 
 /// Tables that an elimination makes per variable, more or less.
 const TABLES_PER_VARIABLE: u64 = 4;
@@ -43,10 +47,17 @@ const TABLES_PER_VARIABLE: u64 = 4;
 /// The best plan of a partition, or none where it is too large to be stated. The effort limits the branches taken to
 /// find operators, what they visit, and the choice among them. Plans are left out that spend more than `slack` seconds
 /// on writing what not every plan materialises: where a plan is known, more than what it costs above a lower bound.
-pub(super) fn solve(search: &PartitionSearch<'_>, effort: &Effort, slack: f64) -> Option<PartitionPlan> {
+///
+/// Where interesting points alone are decided about, the bound is that of plans which fuse all other references.
+pub(super) fn solve(
+    search: &PartitionSearch<'_>,
+    effort: &Effort,
+    slack: f64,
+    decided: Decided,
+) -> Option<PartitionPlan> {
     // What finding operators leaves is for the choice among them.
     let (problem, priced) = effort.in_half(|effort| {
-        let mut groups = Groups::new(search, effort, slack);
+        let mut groups = Groups::new(search, effort, slack, decided);
         (Problem::new(&mut groups), groups.priced())
     });
     let Optimum { operators, seconds, bound } = minimize(problem?, effort, search.scratch)?;
@@ -67,6 +78,14 @@ pub(super) fn solve(search: &PartitionSearch<'_>, effort: &Effort, slack: f64) -
         found_by: FoundBy::Exact,
         stats,
     })
+}
+
+/// Whether no plan is cheaper that reads what an edge other than an interesting point leads to, given that a plan is known
+/// which takes so many seconds more than a lower bound: writing that alone takes longer.
+pub(super) fn points_decide(search: &PartitionSearch<'_>, slack: f64) -> bool {
+    let decided: GroupSet = search.producers().chain(search.required.iter().copied()).collect();
+    let write = |member| least_seconds_to_write(search.model, search.context, search.id(member));
+    search.members().filter(|&member| !decided.contains(member)).all(|member| write(member) > slack)
 }
 
 /// The best plan of a problem.
@@ -108,7 +127,7 @@ fn scope(effort: &Effort, count: usize) -> usize {
 /// messages are the proof.
 pub(super) fn certify(search: &PartitionSearch<'_>, budget: Budget) -> Option<Certificate> {
     let effort = Effort::of_budget(budget);
-    let mut problem = Problem::new(&mut Groups::new(search, &effort, f64::INFINITY))?;
+    let mut problem = Problem::new(&mut Groups::new(search, &effort, f64::INFINITY, Decided::All))?;
     let mut listed = BTreeMap::new();
     for Variable { group, candidates, .. } in &problem.variables {
         let operators = candidates.iter().flat_map(|candidate| candidate.operators.iter().cloned());
@@ -129,7 +148,7 @@ pub(super) fn certify(search: &PartitionSearch<'_>, budget: Budget) -> Option<Ce
 
 /// Operators in terms of interesting points: one is materialised where its producer is, and every operator with the
 /// consumer reads it.
-fn assignment(partition: &PlanPartition, operators: &[Operator]) -> PlanAssignment {
+pub(super) fn assignment(partition: &PlanPartition, operators: &[Operator]) -> PlanAssignment {
     let mut assignment = PlanAssignment::new();
     for &InterestingPoint { consumer, producer } in &partition.points {
         let is_fused = operators.iter().any(|operator| operator.covers(consumer) && operator.covers(producer));

@@ -1,14 +1,15 @@
 //! The operators that may compute a group: what the search chooses among.
 //!
-//! An operator grows from its root along the references of the memo table. At every interesting producer (one that some
-//! interesting point leads to) it either includes the producer or reads it, so the operators of a root are found by
-//! branching: grow, then for each interesting producer among the members cut it off, include for good the producers that
-//! come after it, and grow again. What is cut off further down lies below or beside it, so that it stays an input, and
-//! hardly an operator is met twice. In contrast to the paper's assignments two operators may
-//! decide differently about the same producer, and every template that can start at the root gets its turn.
+//! An operator grows from its root along the references of the memo table. It either includes the producer of a reference
+//! or reads it, so the operators of a root are found by branching: grow, then for each producer among the members cut it
+//! off, include for good the producers that come after it, and grow again. What is cut off further down lies below or
+//! beside it, so that it stays an input, and hardly an operator is met twice. In contrast to the paper's assignments two
+//! operators may decide differently about the same producer, edges that are no interesting points are decided about, too,
+//! every template that can start at the root gets its turn, and so does the basic operator.
 //!
 //! Where a plan is known, operators are left out that no better one has: whatever is materialised besides what every plan
-//! materialises must be written in what the known plan costs more than the bound.
+//! materialises must be written in what the known plan costs more than the bound. So producers whose write alone exceeds
+//! that are never cut off.
 
 use super::super::bound::least_seconds_to_write;
 use super::super::effort::Effort;
@@ -45,6 +46,15 @@ pub(super) struct Candidates {
     pub(super) is_complete: bool,
 }
 
+/// Which references the search for operators decides about; the others it follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::select) enum Decided {
+    /// Those to the producers of interesting points.
+    Points,
+    /// All.
+    All,
+}
+
 /// By operator: the templates as which it grew, with what was left to decide. Row operators that do a Cell operator's work
 /// grow to others than Cell operators when something is cut off.
 type Seen = HashMap<Cover, SmallVec<[(TemplateType, GroupSet); 1]>>;
@@ -65,13 +75,18 @@ pub(super) struct Groups<'a> {
 }
 
 impl<'a> Groups<'a> {
-    /// Leaves out operators that only plans have which spend more than `slack` seconds on writing what not every plan
+    /// Decides about these references. Leaves out operators that only plans have which spend more than `slack` seconds on writing what not every plan
     /// materialises.
-    pub(super) fn new(search: &PartitionSearch<'a>, effort: &'a Effort, slack: f64) -> Self {
+    pub(super) fn new(search: &PartitionSearch<'a>, effort: &'a Effort, slack: f64, decided: Decided) -> Self {
+        let pricing = Pricing::new(search, slack);
+        let points = decided == Decided::Points;
+        let producers: GroupSet = if points { search.producers().collect() } else { search.members().collect() };
+        let growth =
+            Growth::new(search, producers.iter().filter(|&member| pricing.may_be_materialized(member)).collect());
         Groups {
             search: *search,
-            growth: Growth::new(search),
-            pricing: Pricing::new(search, slack),
+            growth,
+            pricing,
             effort,
             branches: 0,
             pending: Vec::new(),
@@ -96,13 +111,16 @@ impl<'a> Groups<'a> {
         self.seen.clear();
         let last = self.branches + limit;
         let mut is_complete = true;
-        let mut is_always_fused = false;
         let mut rooted = self.growth.from(root);
         for template in BY_PREFERENCE {
             let tried = template::of(template);
             let Some(mut growing) = rooted.growing(tried) else { continue };
             self.pending.clear();
-            self.pending.push(Branch::default());
+            let writes = self.pricing.write[root];
+            if writes <= self.pricing.slack {
+                self.pending.push(Branch::first(writes));
+            }
+            let reads_what_is_cut = growing.reads_what_is_cut();
             while let Some(branch) = self.pending.pop() {
                 self.effort.spend(growing.take_visits());
                 if self.branches >= last || self.effort.is_spent() {
@@ -111,8 +129,6 @@ impl<'a> Groups<'a> {
                 }
                 self.branches += 1;
                 let (operators, decisions) = growing.grow(&branch, |cover| self.seen.contains_key(cover));
-                // Nothing is left to be cut off: the group has a fused operator whatever is materialised.
-                is_always_fused |= decisions.producers.is_empty() && !operators.is_empty();
                 let undecided = branch.undecided(&decisions);
                 let mut leads_on = operators.is_empty();
                 let mut are_simpler = tried.simpler().is_some();
@@ -129,15 +145,14 @@ impl<'a> Groups<'a> {
                 }
                 // The simpler template comes later, and finds these operators itself.
                 if leads_on && !(are_simpler && growing.is_simpler_work(&branch)) {
-                    branch.split(&undecided, &decisions.entries, &mut self.pending);
+                    let Pricing { write, slack, .. } = &self.pricing;
+                    let write = |producer| if reads_what_is_cut { write[producer] } else { 0.0 };
+                    branch.split(&undecided, &decisions.entries, write, *slack, &mut self.pending);
                 }
             }
         }
-        // Where the budget ended, a fused operator that is always there may be among those that were not found.
-        if self.listed.is_empty() || is_complete && !is_always_fused {
-            let basic = Operator::basic(self.search.context, self.search.id(root));
-            self.listed.extend(self.pricing.candidate(root, basic));
-        }
+        let basic = Operator::basic(self.search.context, self.search.id(root));
+        self.listed.extend(self.pricing.candidate(root, basic));
         Candidates { list: self.listed.drain(..).collect(), is_complete }
     }
 
@@ -167,6 +182,11 @@ impl<'a> Pricing<'a> {
         let mut pricing = Pricing { search: *search, write: ByMember::new(write, scratch), slack, priced: 0 };
         search.required.iter().for_each(|&member| pricing.write[member] = 0.0);
         pricing
+    }
+
+    /// Whether a plan better than the known one can have the value of a group written.
+    fn may_be_materialized(&self, group: Member) -> bool {
+        self.write[group] <= self.slack
     }
 
     /// An operator of a group with its price, unless only plans have it that are worse than the known one.

@@ -1,7 +1,7 @@
 //! DAGs whose partitions have something to decide.
 
 use crate::testing::{Dag, Random};
-use fuseline_ir::hop::{HopDag, HopId};
+use fuseline_ir::hop::{HopDag, HopId, HopOp, NaryOp};
 use fuseline_ir::ops::{AggOp, BinaryOp, Direction, UnaryOp};
 
 /// The matrices that operations of a random DAG read: all of 2000 x 1000 but for the vectors.
@@ -110,4 +110,56 @@ pub(super) fn chain_of_diamonds(length: usize) -> (HopDag, Vec<HopId>) {
     let sum = d.sum(*waists.last().expect("the chain has a last waist"));
     d.write("s", sum);
     (d.dag, waists)
+}
+
+/// A random DAG over sparse matrices, dense ones, and vectors along both sides: scalings, element-wise functions and sums
+/// of these, functions of vectors inside of them, closed by aggregates and by products on either side.
+pub(in crate::select) fn random_sparse_dag(random: &mut Random, operations: usize) -> HopDag {
+    let mut d = Dag::default();
+    let (rows, cols) = (2000, 1000);
+    let mut matrices = vec![d.read("X", rows, cols)];
+    for name in ["R", "S", "T"] {
+        matrices.push(d.sparse(name, rows, cols, 1 << random.below(21)));
+    }
+    let vectors = [d.read("u", rows, 1), d.read("w", 1, cols)];
+    let factors = [d.read("v", cols, 1), d.read("V", cols, 8)];
+    let left = d.read("y", rows, 1);
+    let mut vectors = vectors.to_vec();
+    for number in 0..operations {
+        let recent = matrices.len().min(5);
+        let [one, other] = [0; 2].map(|_| matrices[matrices.len() - 1 - random.below(recent)]);
+        let vector = random.pick(&vectors);
+        match random.below(10) {
+            0 => matrices.push(d.op(random.pick(&[UnaryOp::Pow2, UnaryOp::Abs, UnaryOp::Sqrt, UnaryOp::Exp]), &[one])),
+            1 => {
+                let factor = d.number(2.0);
+                matrices.push(d.op(random.pick(&[BinaryOp::Mult, BinaryOp::Plus, BinaryOp::NotEqual]), &[one, factor]));
+            }
+            2 => matrices.push(d.op(random.pick(&[BinaryOp::Mult, BinaryOp::Div]), &[one, vector])),
+            3 if random.below(2) == 0 => {
+                let operands: Vec<HopId> =
+                    (0..4).map(|_| matrices[matrices.len() - 1 - random.below(recent)]).collect();
+                matrices.push(d.op(HopOp::Nary(random.pick(&[NaryOp::Plus, NaryOp::Max])), &operands));
+            }
+            3 => vectors.push(d.op(random.pick(&[UnaryOp::Exp, UnaryOp::Abs]), &[vector])),
+            4 => {
+                let closed = d.op((random.pick(&[AggOp::Sum, AggOp::Max]), random.pick(Direction::ALL)), &[one]);
+                d.write(&format!("aggregate{number}"), closed);
+            }
+            5 => {
+                let product = d.matmul(one, random.pick(&factors));
+                d.write(&format!("right{number}"), product);
+            }
+            6 => {
+                let transposed = d.t(one);
+                let product = d.matmul(transposed, left);
+                d.write(&format!("left{number}"), product);
+            }
+            _ => matrices.push(d.op(random.pick(CELLWISE), &[one, other])),
+        }
+    }
+    let last = *matrices.last().expect("there are matrices");
+    let sum = d.sum(last);
+    d.write("last", sum);
+    d.dag
 }

@@ -115,7 +115,7 @@ fn no_machine_breaks_a_bound() {
                 assert!(is_equal(pruned.seconds, all.seconds), "{seed} {pruned:?} {all:?} {model:?}\n{dag}");
             }
             let solve = |slack| {
-                let found = exact::solve(&task, &Effort::of_steps(u64::MAX), slack);
+                let found = exact::solve(&task, &Effort::of_steps(u64::MAX), slack, exact::Decided::All);
                 found.map_or(f64::INFINITY, |plan| plan.seconds)
             };
             let least = solve(f64::INFINITY);

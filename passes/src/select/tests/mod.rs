@@ -2,7 +2,10 @@
 
 mod dags;
 mod enumeration;
+mod judge;
 mod machines;
+mod points;
+mod space;
 mod structure;
 
 use super::*;
@@ -11,12 +14,13 @@ use crate::explore::explore;
 use crate::facts::TemplateLimits;
 use crate::template::{CoverError, TEMPLATES, verify_cover};
 use crate::testing::{self, Dag, Random};
-pub(super) use dags::random_dag;
+pub(super) use dags::{random_dag, random_sparse_dag};
 pub(super) use enumeration::campaign;
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{HopDag, HopId, HopOp};
-use fuseline_ir::memo::TemplateType;
+use fuseline_ir::memo::{MemoEntry, TemplateType};
 use fuseline_ir::ops::{BinaryOp, UnaryOp};
+pub(super) use judge::Judge;
 pub(super) use machines::random_machine;
 use std::collections::BTreeSet;
 

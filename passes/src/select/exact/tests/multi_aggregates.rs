@@ -6,7 +6,7 @@ use super::super::super::multi_aggregate::{self, Pass, are_independent};
 use super::super::super::tests::{campaign, random_machine};
 use super::super::super::*;
 use super::super::arranger::set_partitions;
-use super::super::operators::{Candidate, Groups};
+use super::super::operators::{Candidate, Decided, Groups};
 use super::{ENOUGH, ROUNDING};
 use crate::explore::explore;
 use crate::facts::{TemplateLimits, can_share_pass};
@@ -138,7 +138,7 @@ impl Start<'_> {
             let effort = Effort::of_steps(ENOUGH);
             let scratch = Bump::new();
             let search = PartitionSearch::new(self.context, &memo, partition, &self.model, &scratch);
-            let mut groups = Groups::new(&search, &effort, f64::INFINITY);
+            let mut groups = Groups::new(&search, &effort, f64::INFINITY, Decided::All);
             let ids =
                 |candidate: &Candidate| candidate.reads.iter().map(|read| partition.members[read.index()]).collect();
             for (place, &id) in partition.members.iter().enumerate() {
