@@ -267,10 +267,10 @@ fn non_zeros(plan: &CPlan, inputs: &[MatrixBlock], strict_ieee: bool) -> Option<
 }
 
 /// The side inputs whose rows are joined with those of a sparse main input, by number; `None` where that does not make a plan
-/// over non-zeros of it. Of columns, extremes would have to know how many positions each has.
+/// over non-zeros of it. Extremes of the columns of cells would have to know how many positions each has.
 fn joined_inputs(plan: &CPlan, inputs: &[MatrixBlock], strict_ieee: bool) -> Option<Vec<usize>> {
     let counts_zeros = |output: &COutput| matches!(output, COutput::ColAgg(agg, _) if !agg.ignores_zeros());
-    if plan.outputs.iter().any(counts_zeros) {
+    if plan.space() == Space::Cells && plan.outputs.iter().any(counts_zeros) {
         return None;
     }
     let sides = plan.inputs.keys().skip(1).filter(|&id| plan.inputs[id].is_matrix());
