@@ -76,7 +76,8 @@ fn many_aggregates(aggregates: usize) -> String {
     script + "print(s)\n"
 }
 
-/// What exploration and selection allocated before they had arenas, by script.
+/// What exploration and selection allocated before they had arenas, by script. Selection decided about interesting points alone
+/// then; it decides about all edges now, and still allocates less.
 const BEFORE: &[(&str, u64, u64)] = &[
     ("l2svm", 56, 4_369),
     ("multiLogReg", 113, 7_605),
@@ -105,12 +106,13 @@ fn scratch_of_the_optimizer_is_not_allocated_piece_by_piece() {
         println!(
             "| {name} | {dags} | {operators} | {explore_before} | {explore} | {select_before} | {select} | {bytes_per_operator} |"
         );
-        if 3 * explore > explore_before || 3 * select > select_before || bytes_per_operator > MOST_BYTES_PER_OPERATOR {
+        if 3 * explore > explore_before || select > select_before || bytes_per_operator > MOST_BYTES_PER_OPERATOR {
             above.push(name);
         }
     }
     assert!(
         above.is_empty(),
-        "{above:?} allocate more than a third of what they did, or more than 64 KiB per operator"
+        "{above:?} allocate more than a third of what they did in exploration, as much as they did in selection, or more than \
+         64 KiB per operator"
     );
 }

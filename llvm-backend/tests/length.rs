@@ -68,7 +68,8 @@ fn many_calls_become_a_table() {
     assert!(long.code_bytes.abs_diff(longer.code_bytes) < 16, "{} {}", long.code_bytes, longer.code_bytes);
 }
 
-/// Each of these matrices has a stride of its own, so no two calls are alike.
+/// Each of these matrices has a stride of its own, so no two calls are alike. What is stored is never zero, so that there is no
+/// entry for sparse rows.
 #[test]
 fn different_calls_are_made_one_by_one() {
     let sum = |matrices: usize| {
@@ -80,8 +81,10 @@ fn different_calls_are_made_one_by_one() {
             })
             .collect();
         plan(&format!(
-            "cplan row no_agg sparse_safe=false {{\n{inputs}%0 = main\n{sides}{sums}out %{}\n}}",
-            2 * matrices
+            "cplan row no_agg sparse_safe=false {{\n{inputs}%0 = main\n{sides}{sums}%{} = exp %{}\nout %{}\n}}",
+            2 * matrices + 1,
+            2 * matrices,
+            2 * matrices + 1
         ))
     };
     let text = with_prims(PrimitiveMode::Shared).compile(&sum(100)).unwrap().info.llvm_ir.unwrap();
