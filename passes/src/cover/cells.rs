@@ -25,11 +25,11 @@ pub(crate) fn driver_sparsity(context: &Context<'_>, driver: HopId) -> f64 {
 }
 
 /// The fewest of these inputs that suffice, of several that do without the last ones; `None` if all of them do not.
-pub(super) fn fewest(inputs: Hops, suffice: impl Fn(&[HopId]) -> bool) -> Option<Hops> {
-    if !suffice(&inputs) {
+pub(super) fn fewest(inputs: &[HopId], suffice: impl Fn(&[HopId]) -> bool) -> Option<Hops> {
+    if !suffice(inputs) {
         return None;
     }
-    let mut left = inputs.clone();
+    let mut left = Hops::from_slice(inputs);
     for &input in inputs.iter().rev() {
         let others: Hops = left.iter().copied().filter(|&other| other != input).collect();
         if suffice(&others) {
@@ -108,7 +108,7 @@ impl Operator {
         }
         sparse
             .sort_by(|&one, &other| sparsity(context, one).total_cmp(&sparsity(context, other)).then(one.cmp(&other)));
-        fewest(sparse, |drivers| self.are_zero_with(context, drivers, Zeros::Cell))
+        fewest(&sparse, |drivers| self.are_zero_with(context, drivers, Zeros::Cell))
     }
 
     /// An input that an operator over cells can bind cell by cell, for each of its roots; that of the first root.

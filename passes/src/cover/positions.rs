@@ -43,7 +43,7 @@ impl Operator {
         let mut sparse: Hops = candidates.into_iter().filter(|&id| sparsity(context, id) < 1.0).collect();
         sparse
             .sort_by(|&one, &other| sparsity(context, one).total_cmp(&sparsity(context, other)).then(one.cmp(&other)));
-        let joined = fewest(sparse, |joined| {
+        let joined = fewest(&sparse, |joined| {
             let zeros: Hops = joined.iter().copied().chain([main]).collect();
             Search { found: found.members.clone(), taken: all.clone(), ..Search::new(context, self, main, &zeros) }
                 .takes_positions()
