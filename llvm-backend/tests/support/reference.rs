@@ -295,8 +295,7 @@ impl Evaluator<'_> {
                         let first = self.cells(row).first().and_then(|at| at.position).unwrap_or(0);
                         positions.iter().enumerate().for_each(|(index, (_, value))| cells[first + index] = *value);
                     }
-                    vector => {
-                        let vector = vector.vector();
+                    Value::Vector(vector) => {
                         cells[row * stride..row * stride + vector.len()].copy_from_slice(&vector);
                     }
                 },

@@ -16,6 +16,9 @@ fn row_operator(dag: &HopDag) -> Operator {
     operator(Some(TemplateType::Row), &members, &inputs)
 }
 
+/// What is computed cell by cell of a matrix.
+type Chain = fn(&mut Dag, HopId) -> HopId;
+
 /// The matrix whose rows an operator binds, and the share of its cells that it computes on.
 fn main_and_share(dag: &HopDag) -> (HopId, f64) {
     let limits = TemplateLimits::default();
@@ -42,7 +45,7 @@ fn chains_over_sparse_rows_cost_their_non_zeros() {
         let y = d.read("Y", ROWS, COLS);
         d.mult(x, y)
     };
-    let chains: [&dyn Fn(&mut Dag, HopId) -> HopId; 4] = [&by_row, &by_column, &squared, &with_dense];
+    let chains: [Chain; 4] = [by_row, by_column, squared, with_dense];
     for (number, chain) in chains.into_iter().enumerate() {
         let mut d = Dag::default();
         let x = d.sparse("X", ROWS, COLS, NON_ZEROS);
