@@ -4,6 +4,9 @@
 //! value by value, as the primitives' contract writes them down; the compiler may do with them what it does by default for
 //! this architecture.
 
+#[path = "support/estimates.rs"]
+mod estimates;
+
 use criterion::Criterion;
 use fuseline_ir::ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};
 use fuseline_vecprims::{CsrTile, Form, Isa, Operand, Primitives, Tile, TileMut, primitives};
@@ -205,7 +208,8 @@ fn main() {
         group.bench_function("primitive", |bencher| bencher.iter(|| (contest.primitive)(table, black_box(&mut data))));
         group.bench_function("scalar", |bencher| bencher.iter(|| (contest.scalar)(black_box(&mut data))));
         group.finish();
-        let [primitive, scalar] = ["primitive", "scalar"].map(|form| median(&folder.join(contest.name).join(form)));
+        let [primitive, scalar] =
+            ["primitive", "scalar"].map(|form| 1e9 * estimates::median(&folder.join(contest.name).join(form)));
         lines.push(format!("{:<20} {primitive:>8.0} ns {scalar:>8.0} ns {:>7.1}", contest.name, scalar / primitive));
     }
     println!(
@@ -217,11 +221,4 @@ fn main() {
         "times"
     );
     lines.iter().for_each(|line| println!("{line}"));
-}
-
-/// The median of the last measurement that criterion keeps in a folder, in nanoseconds.
-fn median(folder: &Path) -> f64 {
-    let text = std::fs::read_to_string(folder.join("new/estimates.json")).expect("criterion keeps its estimates");
-    let estimates: serde_json::Value = serde_json::from_str(&text).expect("estimates are JSON");
-    estimates["median"]["point_estimate"].as_f64().expect("the median is a number")
 }

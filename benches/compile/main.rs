@@ -7,6 +7,8 @@
 #[path = "../support/allocations.rs"]
 mod allocations;
 mod cases;
+#[path = "../support/estimates.rs"]
+mod estimates;
 #[path = "../support/host.rs"]
 mod host;
 mod operators;
@@ -105,10 +107,7 @@ impl Bench {
 
     /// The median of the last measurement, in seconds.
     fn median(&self, case: &str, stage: Stage) -> f64 {
-        let path = self.folder.join(case).join(stage.name()).join("new/estimates.json");
-        let text = std::fs::read_to_string(path).expect("criterion keeps its estimates");
-        let estimates: serde_json::Value = serde_json::from_str(&text).expect("estimates are JSON");
-        estimates["median"]["point_estimate"].as_f64().expect("the median is a number") * 1e-9
+        estimates::median(&self.folder.join(case).join(stage.name()))
     }
 }
 

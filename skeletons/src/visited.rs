@@ -44,8 +44,8 @@ impl<'a> VisitedRows<'a> {
         VisitedRows { csr: matrices[0], offsets, numbers: None }
     }
 
-    /// Those of all rows that have positions, or in strips where hardly any has none all of them: a strip is visited like a
-    /// matrix of its own.
+    /// The rows with positions, or in strips where hardly any has none all of them: a strip is visited like a matrix of its
+    /// own.
     pub(crate) fn nonempty(self, strips: Strips, pool: &rayon::ThreadPool) -> Self {
         let all_offsets = &self.offsets[..];
         // Counting takes no memory, and mostly nothing is left out.

@@ -58,13 +58,13 @@ impl SparseRows {
     }
 
     /// The cells of an input that are fetched one by one, for the non-zeros.
-    pub(super) fn gathers(&self, context: &Context<'_>, operator: &Operator, id: HopId) -> f64 {
+    pub(super) fn gathers(&self, context: &Context<'_>, id: HopId) -> f64 {
         let Some((main_id, found)) = &self.main else { return 0.0 };
         let hop = context.hop(id);
         let main = context.hop(*main_id).size;
         let has_columns = hop.size.cols == main.cols && main.cols != Some(1) && sparsity(context, id) == 1.0;
         let is_read = || found.members.iter().any(|&member| context.hop(member).inputs.contains(&id));
-        let fetches = hop.is_matrix() && id != *main_id && has_columns && operator.inputs.contains(&id) && is_read();
+        let fetches = hop.is_matrix() && id != *main_id && has_columns && is_read();
         if fetches { self.share * cells(&main) } else { 0.0 }
     }
 

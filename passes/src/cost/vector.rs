@@ -309,7 +309,7 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVector {
     };
     let mut inputs = matrices(context, &operator.inputs, share);
     if let Some(rows) = &sparse_rows {
-        inputs.iter_mut().for_each(|read| read.gathers = rows.gathers(context, operator, read.id));
+        inputs.iter_mut().for_each(|read| read.gathers = rows.gathers(context, read.id));
         work.moved += rows.scattered_cells(context, operator) * SCATTER_IN_MOVES;
     }
     if is_fused && has_short_rows(&root.size) && root.size.cols != Some(1) && root.size.rows != Some(1) {

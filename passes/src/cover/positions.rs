@@ -33,13 +33,13 @@ impl Operator {
     /// The values that lie by position if the operator goes over the non-zeros of the rows of `main`; `None` if it cannot,
     /// since it needs all columns of them, or of what is computed of them cell by cell.
     pub(crate) fn by_position(&self, context: &Context<'_>, main: HopId) -> Option<ByPosition> {
-        if let Some(alone) = Search::new(context, self, main, &[main]).finish(Hops::new()) {
+        if let Some(alone) = Search::new(context, self, main, &[main]).finish() {
             return Some(alone);
         }
         let candidates = self.joinable(context, main);
         let mut all: Hops = candidates.iter().copied().chain([main]).collect();
         all.sort_unstable();
-        let found = Search::new(context, self, main, &all).finish(Hops::new()).filter(|_| all.len() > 1)?;
+        let found = Search::new(context, self, main, &all).finish().filter(|_| all.len() > 1)?;
         let mut sparse: Hops = candidates.into_iter().filter(|&id| sparsity(context, id) < 1.0).collect();
         sparse
             .sort_by(|&one, &other| sparsity(context, one).total_cmp(&sparsity(context, other)).then(one.cmp(&other)));
@@ -68,7 +68,7 @@ struct Search<'a> {
     main: HopId,
     /// The main input, and those that are joined with it, ascending: all of them lie by position.
     taken: Hops,
-    /// Those of them that are zero together.
+    /// What of these is zero together.
     zeros: Hops,
     /// What members are there, by their place; none where that is not known.
     at_zero: SmallVec<[Option<f64>; 16]>,
@@ -85,9 +85,9 @@ impl<'a> Search<'a> {
     }
 
     /// What lies by position, if all that takes it can.
-    fn finish(mut self, joined: Hops) -> Option<ByPosition> {
+    fn finish(mut self) -> Option<ByPosition> {
         self.follow_main();
-        self.takes_positions().then(|| self.with_operands(joined))
+        self.takes_positions().then(|| self.with_operands())
     }
 
     /// Finds what is computed cell by cell of the main input.
@@ -142,7 +142,7 @@ impl<'a> Search<'a> {
     }
 
     /// What was found, with the operands of which nothing else is read.
-    fn with_operands(mut self, joined: Hops) -> ByPosition {
+    fn with_operands(mut self) -> ByPosition {
         let operator = self.operator;
         for &id in operator.members.iter().rev() {
             if !self.has(id) && self.is_by_cell(id) && self.is_read_by_position(id) {
@@ -153,7 +153,7 @@ impl<'a> Search<'a> {
         let inputs = operator.inputs.iter().copied();
         let inputs =
             inputs.filter(|&id| id != self.main && self.has_dims(id) && self.is_read_by_position(id)).collect();
-        ByPosition { members: self.found, inputs, joined }
+        ByPosition { members: self.found, inputs, joined: Hops::new() }
     }
 
     /// Whether values by position alone read a value, which does not leave the operator.

@@ -49,7 +49,7 @@ pub(super) struct Candidates {
 /// Which references the search for operators decides about; the others it follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::select) enum Decided {
-    /// Those to the producers of interesting points.
+    /// References to the producers of interesting points.
     Points,
     /// All.
     All,

@@ -18,7 +18,7 @@ const MOST_COVERS: usize = 20_000;
 /// A DAG with what its plans are made of.
 pub(in crate::select) struct Judge<'a> {
     pub(in crate::select) context: &'a Context<'a>,
-    /// As explored.
+    /// What exploration found.
     pub(in crate::select) memo: &'a MemoTable,
     pub(in crate::select) model: &'a CostModel,
 }
