@@ -1,7 +1,7 @@
 //! How basic products of matrices run: which loop takes them, and how its work is cut. These are functions of shapes alone,
 //! which kernels act on and the cost model prices.
 
-use crate::work::partial_ranges;
+use crate::work::{MAX_PARTIALS, partial_ranges};
 
 /// Products with at most this many columns on the right run on vector primitives: `t(A) %*% B`, which are memory-bound, and
 /// those of short rows.
@@ -30,8 +30,15 @@ const FEWEST_BLOCKS: usize = 4;
 /// Cells of the result of a block, about: packing the right side for each block is cheap beside the product then.
 const PACKED_CELLS: usize = 1 << 18;
 
-/// Cells of results that are filled and added in the time in which a non-zero finds its place in a transpose.
-pub const CELLS_PER_TRANSPOSED: usize = 16;
+/// Cells of results of their own that ranges of rows fill, and add up, in the time that a non-zero takes to reach its row of a
+/// result that no near cache holds.
+const CELLS_PER_FAR_NON_ZERO: usize = 4;
+
+/// Cells of the result of a range of columns, about: they stay in the second-level cache.
+const NEAR_CELLS: usize = 1 << 15;
+
+/// The fewest non-zeros that a row has in a range of columns, on average: to find fewer takes longer than to add them.
+const FEWEST_IN_RANGE: usize = 2;
 
 /// What a product extends over: its rows and columns, and the dimension that it sums over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,8 +136,9 @@ impl PackedBlocks {
 pub enum TransposedSparse {
     /// So many ranges of rows each add the products of their rows to a result of their own.
     Adds(usize),
-    /// A is transposed first, since results of ranges would have too many cells.
-    Transposes,
+    /// So many ranges of columns of A, which are rows of the result, each go over all rows of A: results of ranges of rows would
+    /// have too many cells.
+    Columns(usize),
 }
 
 impl TransposedSparse {
@@ -138,11 +146,12 @@ impl TransposedSparse {
     pub fn of(non_zeros: usize, extents: Extents) -> Self {
         let ranges = partial_ranges(extents.inner, TransposedSparse::row_weight(non_zeros, extents));
         let cells = extents.rows.saturating_mul(extents.cols);
-        if ranges.saturating_mul(cells) > CELLS_PER_TRANSPOSED.saturating_mul(non_zeros) {
-            TransposedSparse::Transposes
-        } else {
-            TransposedSparse::Adds(ranges)
+        if ranges.saturating_mul(cells) <= CELLS_PER_FAR_NON_ZERO.saturating_mul(non_zeros) {
+            return TransposedSparse::Adds(ranges);
         }
+        let per_row = non_zeros.checked_div(extents.inner).unwrap_or(0);
+        let most = (per_row / FEWEST_IN_RANGE).min(MAX_PARTIALS);
+        TransposedSparse::Columns(cells.div_ceil(NEAR_CELLS).min(most).max(1))
     }
 
     /// What a row weighs for the ranges: its products, or its share of the result.
@@ -181,8 +190,13 @@ mod tests {
     }
 
     #[test]
-    fn sparse_matrices_are_transposed_where_private_results_would_be_large() {
+    fn ranges_of_columns_add_to_one_result_where_those_of_rows_would_be_large() {
         assert_eq!(TransposedSparse::of(1000, extents(10, 100_000, 1)), TransposedSparse::Adds(2));
-        assert_eq!(TransposedSparse::of(1000, extents(100_000, 100_000, 1)), TransposedSparse::Transposes);
+        assert_eq!(TransposedSparse::of(1000, extents(100_000, 100_000, 1)), TransposedSparse::Columns(1));
+        let wide = extents(100_000, 20_000, 16);
+        assert_eq!(
+            [0, 200_000, 2_000_000].map(|non_zeros| TransposedSparse::of(non_zeros, wide)),
+            [TransposedSparse::Columns(1), TransposedSparse::Columns(5), TransposedSparse::Columns(16)]
+        );
     }
 }

@@ -8,8 +8,8 @@ use fuseline_ir::schedule::Strips;
 use fuseline_ir::schedule::product::{Extents, TransposedSparse};
 use fuseline_ir::work::csr_row_bytes;
 use fuseline_matrix::run_context::check_stop;
-use fuseline_matrix::{Csr, CsrRows, Dense, strips};
-use fuseline_vecprims::{Tile, TileMut};
+use fuseline_matrix::{Csr, CsrRows, Dense, Growing, MemoryKind, strips};
+use fuseline_vecprims::{CsrTile, Tile, TileMut};
 use std::ops::Range;
 
 /// Rows that are added before somebody may stop that.
@@ -33,13 +33,13 @@ pub(super) fn transposed_times_dense(context: &KernelContext<'_>, left: &Csr, ri
     })
 }
 
-/// The product with rows of `k` values: the sum of the outer products of rows, or where the sums of parts would take longer,
-/// that of the transpose.
+/// The product with rows of `k` values: the sum of the outer products of rows.
 fn transposed_strip_times_dense(context: &KernelContext<'_>, left: &Csr, right: &[f64], k: usize) -> Dense {
     let n = left.cols();
     let extents = Extents { rows: n, inner: left.rows(), cols: k };
-    let TransposedSparse::Adds(count) = TransposedSparse::of(left.nnz(), extents) else {
-        return times_rows(context, &left.transpose(), right, k);
+    let count = match TransposedSparse::of(left.nnz(), extents) {
+        TransposedSparse::Adds(count) => count,
+        TransposedSparse::Columns(count) => return transposed_by_columns(context, left, right, k, count),
     };
     let sums = accumulate(context, even_ranges(0..left.rows(), count), n * k, |range, acc| {
         for start in range.clone().step_by(STEP) {
@@ -50,6 +50,62 @@ fn transposed_strip_times_dense(context: &KernelContext<'_>, left: &Csr, right: 
         }
     });
     Dense::from_vec(n, k, sums)
+}
+
+/// The product of the transpose with rows of `k` values, of which so many ranges of columns each have some rows.
+fn transposed_by_columns(context: &KernelContext<'_>, left: &Csr, right: &[f64], k: usize, count: usize) -> Dense {
+    let n = left.cols();
+    let step = n.div_ceil(count).max(1);
+    let mut result = Dense::uninit_in(context.buffers, n, k);
+    for_each_block(context, result.values_mut(), step * k, |block, out| {
+        out.fill(0.0);
+        let columns = block * step..((block + 1) * step).min(n);
+        let mut part = PartOfRows::new();
+        for start in (0..left.rows()).step_by(STEP) {
+            check_stop();
+            let rows = start..(start + STEP).min(left.rows());
+            part.take(left, rows.clone(), columns.clone());
+            let b = Tile::new(&right[rows.start * k..rows.end * k], k);
+            context.primitives.sparse_outer_mult_add(part.tile(), k, b, TileMut::new(out, k));
+        }
+    });
+    result
+}
+
+/// The non-zeros of some rows in a range of columns, which count from its first on.
+struct PartOfRows {
+    offsets: Growing<usize>,
+    columns: Growing<u32>,
+    values: Growing<f64>,
+}
+
+impl PartOfRows {
+    /// No rows.
+    fn new() -> Self {
+        let kind = MemoryKind::Scratch;
+        PartOfRows { offsets: Growing::new(kind), columns: Growing::new(kind), values: Growing::new(kind) }
+    }
+
+    /// Takes these in the place of what it has.
+    fn take(&mut self, csr: &Csr, rows: Range<usize>, columns: Range<usize>) {
+        self.offsets.clear();
+        self.columns.clear();
+        self.values.clear();
+        self.offsets.push(0);
+        for row in rows {
+            let (row_columns, row_values) = csr.row(row);
+            let place = |column: usize| row_columns.partition_point(|&other| (other as usize) < column);
+            let range = place(columns.start)..place(columns.end);
+            self.columns.extend_from_slice(&row_columns[range.clone()]);
+            self.values.extend_from_slice(&row_values[range]);
+            self.offsets.push(self.columns.len());
+        }
+        self.columns.iter_mut().for_each(|column| *column -= columns.start as u32);
+    }
+
+    fn tile(&self) -> CsrTile<'_> {
+        CsrTile { row_offsets: &self.offsets, columns: &self.columns, values: &self.values }
+    }
 }
 
 /// A sparse matrix times a dense one.

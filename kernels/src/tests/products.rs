@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::{KernelError, TransposedSide, matmul, matmul_transposed_left, matmul_transposed_right, transpose, tsmm};
+use fuseline_ir::schedule::product::{Extents, TransposedSparse};
 
 const EXTENTS: [(usize, usize, usize); 18] = [
     (0, 3, 2),
@@ -67,20 +68,24 @@ fn sparse_columns_multiply_as_wider_matrices_do() {
     assert!((0..rows).all(|i| one.get(i, 0).is_finite()));
 }
 
-/// So few that their transpose is worth its time.
+/// Results of ranges of rows would have too many cells: ranges of columns add to one, which may be a single range.
 #[test]
-fn transposed_products_with_two_non_zeros_per_row_equal_plain_loops() {
+fn transposed_products_with_large_results_equal_plain_loops() {
     let (rows, n, k) = (1200, 900, 300);
-    let cell = |i: usize, j: usize| if j == i * 7 % n || j == i * 13 % n { (i % 5) as f64 + 1.0 } else { 0.0 };
-    let left = Dense::from_fn(rows, n, cell);
-    let right = matrix(rows, k, 5, 2).to_dense().into_owned();
-    let mut expected = vec![0.0; n * k];
-    for (i, j) in (0..rows).flat_map(|i| (0..n).map(move |j| (i, j))).filter(|&(i, j)| left.get(i, j) != 0.0) {
-        (0..k).for_each(|column| expected[j * k + column] += left.get(i, j) * right.get(i, column));
+    for (per_row, ranges) in [(2, 1), (9, 4), (40, 9)] {
+        let cell = |i: usize, j: usize| if (i * 7 + j) % n < per_row { (i % 5 + j % 3) as f64 + 1.0 } else { 0.0 };
+        let left = Dense::from_fn(rows, n, cell);
+        let extents = Extents { rows: n, inner: rows, cols: k };
+        assert_eq!(TransposedSparse::of(rows * per_row, extents), TransposedSparse::Columns(ranges));
+        let right = matrix(rows, k, 5, 2).to_dense().into_owned();
+        let mut expected = vec![0.0; n * k];
+        for (i, j) in (0..rows).flat_map(|i| (0..n).map(move |j| (i, j))).filter(|&(i, j)| left.get(i, j) != 0.0) {
+            (0..k).for_each(|column| expected[j * k + column] += left.get(i, j) * right.get(i, column));
+        }
+        let (left, right) = (Csr::from_dense(&left).into(), right.into());
+        let product = run(|context| matmul_transposed_left(context, &left, &right).unwrap());
+        assert_cells(&product, n, k, |i, j| expected[i * k + j]);
     }
-    let (left, right) = (Csr::from_dense(&left).into(), right.into());
-    let product = run(|context| matmul_transposed_left(context, &left, &right).unwrap());
-    assert_cells(&product, n, k, |i, j| expected[i * k + j]);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::facts::{Context, SCALAR_BYTES, cells, has_few_columns, stored_non_zer
 use crate::hops::untransposed;
 use crate::machine::{LINE_BYTES, OperationClass};
 use fuseline_ir::hop::HopId;
-use fuseline_ir::schedule::product::{CELLS_PER_TRANSPOSED, Extents, PackedBlocks, ProductLoop, TransposedSparse};
+use fuseline_ir::schedule::product::{Extents, PackedBlocks, ProductLoop, TransposedSparse};
 
 /// What packing a cell costs a product of matrices, in cells that a transposition moves one by one. Fitted.
 const PACK_IN_MOVES: f64 = 0.4;
@@ -36,7 +36,7 @@ pub(super) fn has_several_blocks(context: &Context<'_>, id: HopId) -> bool {
 /// The cells that a basic product of this class moves, in those that a transposition moves one by one in the same time.
 ///
 /// A product of matrices packs both operands, and stores a result of few columns in parts of registers. A transposed sparse
-/// matrix adds to private results, which are merged, or is transposed where these have too many cells.
+/// matrix adds to private results, which are merged.
 pub(super) fn moved_cells(context: &Context<'_>, id: HopId, class: OperationClass) -> f64 {
     let hop = context.hop(id);
     if class == OperationClass::MatrixProduct {
@@ -48,9 +48,8 @@ pub(super) fn moved_cells(context: &Context<'_>, id: HopId, class: OperationClas
         Some(left) if stored_rows(context, left) > 0.0 && stored_rows(context, hop.inputs[1]) == 0.0 => {
             let non_zeros = stored_non_zeros(context, left);
             match TransposedSparse::of(non_zeros as usize, extents(context, id)) {
-                TransposedSparse::Transposes => CELLS_PER_TRANSPOSED as f64 * non_zeros,
-                // A single one is the result itself.
-                TransposedSparse::Adds(1) => 0.0,
+                // These, and a single one, are the result itself.
+                TransposedSparse::Columns(_) | TransposedSparse::Adds(1) => 0.0,
                 TransposedSparse::Adds(results) => results as f64 * cells(&hop.size),
             }
         }
