@@ -73,7 +73,7 @@ impl Counts {
     }
 
     /// A function of each.
-    pub(super) fn map(&self, function: impl Fn(f64) -> f64) -> Counts {
+    pub(super) fn map(&self, mut function: impl FnMut(f64) -> f64) -> Counts {
         match self {
             Counts::Uniform { length, count } => Counts::uniform(*length, function(*count)),
             Counts::Each(counts) => counts.iter().map(|&count| function(count)).collect::<Vec<_>>().into(),
@@ -81,7 +81,7 @@ impl Counts {
     }
 
     /// A function of each and the one of another list of the same length.
-    pub(super) fn zip(&self, other: &Counts, function: impl Fn(f64, f64) -> f64) -> Counts {
+    pub(super) fn zip(&self, other: &Counts, mut function: impl FnMut(f64, f64) -> f64) -> Counts {
         debug_assert_eq!(self.len(), other.len(), "counts of the same dimension");
         match (self, other) {
             (Counts::Uniform { length, count }, Counts::Uniform { count: others, .. }) => {

@@ -12,6 +12,7 @@
 mod counts;
 mod estimates;
 mod operations;
+mod remembered;
 #[cfg(test)]
 mod tests;
 
@@ -20,6 +21,7 @@ pub(crate) use estimates::drawn_share;
 pub use estimates::{InputSketches, SparsityEstimates, inputs_worth_a_sketch};
 
 use fuseline_ir::ops::math;
+use remembered::Remembered;
 
 /// How the non-zeros of a matrix are spread over its rows and columns.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,16 +93,20 @@ impl Sketch {
 
     /// Rows that are expected to have non-zeros.
     fn occupied_rows(&self) -> f64 {
-        self.rows.map(|count| occupied(count, self.is_exact)).sum()
+        occupancies(&self.rows, self.is_exact).sum()
     }
 
     /// Columns that are expected to have non-zeros.
     fn occupied_cols(&self) -> f64 {
-        self.cols.map(|count| occupied(count, self.is_exact)).sum()
+        occupancies(&self.cols, self.is_exact).sum()
     }
 }
 
-/// The probability that a row or column with this count has a non-zero.
-fn occupied(count: f64, is_exact: bool) -> f64 {
-    if is_exact { count.min(1.0) } else { -math::expm1(-count) }
+/// The probability that each row, or column, has a non-zero, given how many are counted or expected.
+fn occupancies(counts: &Counts, are_exact: bool) -> Counts {
+    if are_exact {
+        return counts.map(|count| count.min(1.0));
+    }
+    let mut probability = Remembered::new(|count: f64| -math::expm1(-count));
+    counts.map(|count| probability.of(count))
 }

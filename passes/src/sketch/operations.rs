@@ -1,6 +1,7 @@
 //! Sketches of results from sketches of operands.
 
-use super::{Counts, Sketch, occupied};
+use super::remembered::Remembered;
+use super::{Counts, Sketch, occupancies};
 use fuseline_ir::ops::math;
 use std::ops::Range;
 
@@ -39,7 +40,9 @@ impl Sketch {
         if room <= 0.0 {
             return 0.0;
         }
-        let log_missed = self.cols.zip(&right.rows, |left, right| math::log1p(-(left * right / room).min(1.0))).sum();
+        let mut log_missed = Remembered::new(|share: f64| math::log1p(-share));
+        let pairs = self.cols.zip(&right.rows, |left, right| log_missed.of((left * right / room).min(1.0)));
+        let log_missed = pairs.sum();
         room * -math::expm1(log_missed)
     }
 
@@ -85,7 +88,7 @@ impl Sketch {
 
     /// The element-wise product with a column vector that repeats along the columns.
     pub fn masked_by_column(&self, vector: &Sketch) -> Sketch {
-        let present = vector.rows.map(|count| occupied(count, vector.is_exact));
+        let present = occupancies(&vector.rows, vector.is_exact);
         let rows = self.rows.zip(&present, |count, present| count * present);
         let kept = if self.non_zeros() > 0.0 { rows.sum() / self.non_zeros() } else { 0.0 };
         Sketch::expected(rows, self.cols.map(|count| count * kept))
@@ -111,7 +114,7 @@ impl Sketch {
 
     /// The column vector of sums of rows.
     pub fn row_sums(&self) -> Sketch {
-        let rows = self.rows.map(|count| occupied(count, self.is_exact));
+        let rows = occupancies(&self.rows, self.is_exact);
         let total = rows.sum();
         Sketch { rows, cols: vec![total].into(), is_exact: self.is_exact }
     }
