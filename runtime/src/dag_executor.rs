@@ -5,11 +5,11 @@ use crate::compiled_dag::CompiledDag;
 use crate::engine::Engine;
 use crate::error::{RuntimeError, RuntimeErrorKind};
 use crate::memory;
-use crate::operators::{Operator, inputs_of_product};
+use crate::operators::Operator;
 use crate::statistics::Statistics;
 use crate::value::{RuntimeValue, Variables};
 use cranelift_entity::SecondaryMap;
-use fuseline_ir::hop::{Function, Hop, HopDag, HopId, HopOp, Inputs};
+use fuseline_ir::hop::{Function, Hop, HopDag, HopId, HopOp};
 use fuseline_matrix::{MatrixBlock, Reservation};
 use fuseline_passes::cost::Predictions;
 use fuseline_passes::size::InputOrigin;
@@ -77,11 +77,6 @@ struct DagExecutor<'a> {
     uses: SecondaryMap<HopId, u32>,
 }
 
-/// The inputs that an operator evaluates: a product reads the input of a transpose itself.
-fn evaluated_inputs(dag: &HopDag, hop: &Hop) -> Inputs {
-    if hop.op == HopOp::MatMul { inputs_of_product(dag, hop) } else { hop.inputs.clone() }
-}
-
 /// Counts the uses by operators that outputs and effects need.
 fn remaining_uses(dag: &HopDag) -> SecondaryMap<HopId, u32> {
     let mut uses = SecondaryMap::<HopId, u32>::new();
@@ -91,7 +86,7 @@ fn remaining_uses(dag: &HopDag) -> SecondaryMap<HopId, u32> {
     // Ids are in topological order: consumers are counted before the operators they use.
     for id in dag.hops.keys().rev() {
         if uses[id] > 0 {
-            for input in evaluated_inputs(dag, &dag[id]) {
+            for input in dag.evaluated_inputs(&dag[id]) {
                 uses[input] += 1;
             }
         }
@@ -150,7 +145,7 @@ impl DagExecutor<'_> {
             }
             let hop = &self.dag[id];
             let missing: Vec<HopId> =
-                evaluated_inputs(self.dag, hop).into_iter().filter(|&input| self.values[input].is_none()).collect();
+                self.dag.evaluated_inputs(hop).into_iter().filter(|&input| self.values[input].is_none()).collect();
             if missing.is_empty() {
                 stack.pop();
                 let value = match self.updated(id) {
@@ -217,7 +212,7 @@ impl DagExecutor<'_> {
         }
         let start = Instant::now();
         let inputs: Vec<&RuntimeValue> =
-            evaluated_inputs(self.dag, hop).into_iter().filter_map(|input| self.values[input].as_ref()).collect();
+            self.dag.evaluated_inputs(hop).into_iter().filter_map(|input| self.values[input].as_ref()).collect();
         self.engine.check_interruption()?;
         self.engine.threads.give_way();
         let operator = Operator { engine: self.engine, dag: self.dag, hop, inputs: &inputs };
@@ -234,7 +229,7 @@ impl DagExecutor<'_> {
 
     /// The matrices that an operator works on, with their actual sizes.
     fn input_origins(&self, hop: &Hop) -> Vec<InputOrigin> {
-        let inputs = evaluated_inputs(self.dag, hop).into_iter().enumerate();
+        let inputs = self.dag.evaluated_inputs(hop).into_iter().enumerate();
         let origins = inputs.filter_map(|(index, input)| {
             let value = self.values[input].as_ref().filter(|value| value.data_type().is_matrix())?;
             Some(InputOrigin { size: value.size(), ..InputOrigin::new(index + 1, &self.dag[input]) })
@@ -245,7 +240,7 @@ impl DagExecutor<'_> {
     /// Frees the inputs that no operator needs any more.
     fn release_inputs(&mut self, id: HopId) {
         let dag = self.dag;
-        for input in evaluated_inputs(dag, &dag[id]) {
+        for input in dag.evaluated_inputs(&dag[id]) {
             self.uses[input] -= 1;
             if self.uses[input] == 0 {
                 self.values[input] = None;

@@ -97,7 +97,6 @@ impl fmt::Display for Fingerprint {
 mod tests {
     use super::*;
     use fuseline_passes::cost::CostModel;
-    use fuseline_passes::facts::TemplateLimits;
     use fuseline_passes::select::{Budget, Enumeration, SearchLimits};
 
     fn with_machine(machine: Machine) -> OptimizerEnvironment {
@@ -140,7 +139,7 @@ mod tests {
             OptimizerEnvironment { strict_ieee: true, ..OptimizerEnvironment::default() },
             with(|options| options.policy = SelectPolicy::Random { seed: 1 }),
             with(|options| options.policy = SelectPolicy::Random { seed: 2 }),
-            with(|options| options.template_limits = TemplateLimits::tiny()),
+            with(|options| options.template_limits.skinny_cols = 7),
             with(|options| options.search_limits.enumeration = Enumeration::All),
             with(|options| options.search_limits = SearchLimits { budget: Budget::of(1), ..SearchLimits::default() }),
             with(|options| options.model.executions = Some(1.0)),

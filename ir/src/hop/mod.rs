@@ -10,6 +10,7 @@ use crate::types::{DataType, Value};
 use cranelift_entity::{EntitySet, PrimaryMap, entity_impl};
 use smallvec::SmallVec;
 
+mod evaluated;
 mod expression;
 mod failure;
 mod frame;
@@ -24,6 +25,7 @@ mod tests;
 mod verify;
 
 pub use crate::template::TemplateType;
+pub use evaluated::ProductForm;
 pub use expression::Expression;
 pub use frame::FrameFunction;
 pub use fused::{ChainWeight, FusedOp, LossWeight, OuterAggregate, ProductWeight, Side};

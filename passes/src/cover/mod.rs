@@ -34,9 +34,9 @@ pub struct Operator {
 }
 
 impl Operator {
-    /// The basic operator of a value.
+    /// The basic operator of a value. A product reads through transposes.
     pub(crate) fn basic(context: &Context<'_>, root: HopId) -> Operator {
-        let mut inputs = Hops::from_slice(&context.hop(root).inputs);
+        let mut inputs = Hops::from_slice(&context.dag.evaluated_inputs(context.hop(root)));
         inputs.sort_unstable();
         inputs.dedup();
         Operator { template: None, roots: smallvec![root], members: smallvec![root], inputs }

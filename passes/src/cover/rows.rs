@@ -118,12 +118,12 @@ impl<'a> MainByRow<'a> {
 
     /// Whether each final product has a factor that is as long as the rows of this main input.
     fn suits(&self, main: HopId) -> bool {
-        let mut products = self.final_products().peekable();
+        let mut products = self.final_products().filter(|&(left, right)| left != main && right != main).peekable();
         if products.peek().is_none() {
             return true;
         }
         let long = self.as_long_as(main);
-        products.all(|(left, right)| [left, right].iter().any(|id| *id == main || long.binary_search(id).is_ok()))
+        products.all(|(left, right)| [left, right].iter().any(|id| long.binary_search(id).is_ok()))
     }
 
     /// The members whose rows are known to be as long as those of a main input, ascending.

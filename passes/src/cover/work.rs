@@ -11,14 +11,14 @@ impl Operator {
         self.template.is_some() && self.saves_work(context)
     }
 
-    /// Whether the members do more than one basic operator: a product with a transpose and a cumulative aggregate
-    /// between two count, since they save the transposes.
+    /// Whether the members do more than one basic operator: a product with a transpose, which runs in another loop than the
+    /// basic one, and a cumulative aggregate between two, which saves them, count.
     pub(crate) fn saves_work(&self, context: &Context<'_>) -> bool {
         let working = self.members.iter().filter(|&&id| !is_transpose(context.dag, id));
-        working.count() > 1 || self.members.iter().any(|&id| saves_transposes(context, id))
+        working.count() > 1 || self.members.iter().any(|&id| differs_from_basic(context, id))
     }
 }
 
-fn saves_transposes(context: &Context<'_>, id: HopId) -> bool {
+fn differs_from_basic(context: &Context<'_>, id: HopId) -> bool {
     transposed_product(context, id).is_some() || matches!(context.hop(id).op, HopOp::Cumulative(_))
 }

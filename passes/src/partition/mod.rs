@@ -1,18 +1,19 @@
 //! Plan partitions and interesting points (section 4.2).
 //!
 //! A partition is a connected component of groups over fusion references; partitions are optimised independently.
-//! Components of a single group leave nothing to decide and are not listed.
+//! Components of a single group leave nothing to decide and are not listed. Transposes without plans belong to the partition of
+//! the products that read them: whether these read through them decides whether they are computed.
 
 #[cfg(test)]
 mod tests;
 
 use crate::facts::Context;
-use crate::hops::is_elementwise;
+use crate::hops::{is_elementwise, is_transpose};
 use crate::template;
 use crate::union_find::UnionFind;
-use cranelift_entity::EntitySet;
+use cranelift_entity::{EntitySet, SecondaryMap};
 use fuseline_ir::Space;
-use fuseline_ir::hop::HopId;
+use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::memo::{MemoEntry, MemoTable, TemplateType};
 
 /// A boolean fusion decision: whether `consumer` reads `producer` from a materialised intermediate.
@@ -29,7 +30,7 @@ pub struct InterestingPoint {
 pub struct PlanPartition {
     /// The groups, ascending.
     pub members: Vec<HopId>,
-    /// Members that no member refers to: where costing starts.
+    /// Members with plans that no member refers to: where costing starts.
     pub roots: Vec<HopId>,
     /// Matrices from outside that members read.
     pub inputs: Vec<HopId>,
@@ -44,7 +45,8 @@ pub struct PlanPartition {
 
 /// Splits the memo table into partitions, in ascending order of their first members.
 pub fn partition(context: &Context<'_>, memo: &MemoTable) -> Vec<PlanPartition> {
-    connected_components(memo).into_iter().map(|members| analyze(context, memo, members)).collect()
+    let components = with_transposes(context, memo, connected_components(memo));
+    components.into_iter().map(|members| analyze(context, memo, members)).collect()
 }
 
 /// The groups that references connect, in ascending order; sets of at least two.
@@ -64,6 +66,50 @@ fn connected_components(memo: &MemoTable) -> Vec<Vec<HopId>> {
     }
     components.retain(|component| component.len() > 1);
     components
+}
+
+/// Components with the transposes without plans that their products read, those with a common one as one component.
+fn with_transposes(context: &Context<'_>, memo: &MemoTable, components: Vec<Vec<HopId>>) -> Vec<Vec<HopId>> {
+    let mut connected = UnionFind::new(components.len());
+    let mut reader_of: SecondaryMap<HopId, Option<usize>> = SecondaryMap::new();
+    let mut transposes = Vec::new();
+    for (number, component) in components.iter().enumerate() {
+        for transpose in component.iter().flat_map(|&id| read_through(context, id)) {
+            if !memo.entries(transpose).is_empty() {
+                continue;
+            }
+            match reader_of[transpose] {
+                Some(other) => connected.union(number, other),
+                None => {
+                    reader_of[transpose] = Some(number);
+                    transposes.push((transpose, number));
+                }
+            }
+        }
+    }
+    let mut merged: Vec<Vec<HopId>> = vec![Vec::new(); components.len()];
+    for (number, component) in components.into_iter().enumerate() {
+        merged[connected.find(number)].extend(component);
+    }
+    for (transpose, reader) in transposes {
+        merged[connected.find(reader)].push(transpose);
+    }
+    merged.retain(|component| !component.is_empty());
+    merged.iter_mut().for_each(|component| component.sort_unstable());
+    merged.sort_unstable_by_key(|component| component[0]);
+    merged
+}
+
+/// The transposes that an operator reads through by itself: of products.
+fn read_through(context: &Context<'_>, id: HopId) -> impl Iterator<Item = HopId> {
+    let hop = context.hop(id);
+    hop.inputs.iter().copied().filter(move |&input| !needs_value(context, id, input))
+}
+
+/// Whether an operator by itself needs the value of its input: a product reads through a transpose.
+fn needs_value(context: &Context<'_>, consumer: HopId, input: HopId) -> bool {
+    let is_read_through = context.hop(consumer).op == HopOp::MatMul && is_transpose(context.dag, input);
+    !is_read_through || context.dag.evaluated_inputs(context.hop(consumer)).contains(&input)
 }
 
 /// All partitions as one, for a search without partitioning.
@@ -89,14 +135,17 @@ fn analyze(context: &Context<'_>, memo: &MemoTable, members: Vec<HopId>) -> Plan
                 partition.inputs.push(input);
             }
         }
-        if !referenced.contains(member) {
+        let has_plans = !memo.entries(member).is_empty();
+        if !referenced.contains(member) && has_plans {
             partition.roots.push(member);
             continue;
         }
-        if context.consumer_count(member) > 1 {
+        if context.consumer_count(member) > 1 && has_plans {
             partition.materialization_points.push(member);
         }
-        if context.leaves_dag(member) || context.consumers(member).iter().any(|&c| !inside.contains(c)) {
+        let is_needed_outside =
+            |&consumer: &HopId| !inside.contains(consumer) && needs_value(context, consumer, member);
+        if context.leaves_dag(member) || context.consumers(member).iter().any(is_needed_outside) {
             partition.externally_consumed.push(member);
         }
     }

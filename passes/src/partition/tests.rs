@@ -78,7 +78,7 @@ fn template_switches_are_those_of_the_definition() {
     let mut switches = 0;
     for seed in 0..300 {
         let dag = testing::random_dag(&mut testing::Random(seed), 12);
-        let limits = TemplateLimits::tiny();
+        let limits = TemplateLimits::default();
         let context = Context::new(&dag, &limits);
         let memo = explore(&context, TEMPLATES);
         for partition in partition(&context, &memo) {

@@ -25,6 +25,7 @@ use super::shares::LeastShares;
 use super::space::SearchSpace;
 use crate::cost::{self, CostModel};
 use crate::facts::{Context, bytes_of, sparsity, stored_non_zeros};
+use crate::hops::untransposed;
 use bumpalo::collections::Vec as BumpVec;
 use cranelift_entity::EntityRef;
 use fuseline_ir::hop::{HopId, HopOp};
@@ -64,17 +65,20 @@ struct Read {
 }
 
 impl Read {
-    fn new(space: &SearchSpace<'_>, shares: &LeastShares<'_>, reader: Member, value: HopId) -> Read {
+    /// A value that a group reads as its input, or for a product perhaps through that input, which is a transpose.
+    fn new(space: &SearchSpace<'_>, shares: &LeastShares<'_>, reader: Member, input: HopId) -> Read {
         let PartitionSearch { context, model, .. } = space.search;
         let consumer = space.search.id(reader);
-        let bytes = bytes_of(context, value);
+        let value = read_through(context, consumer, input);
+        let bytes = bytes_of(context, value).min(bytes_of(context, input));
         let least = cost::least_read(context, consumer, value);
         let group = space.search.member(value);
         Read {
             value,
             reader,
             group,
-            point: group.and_then(|group| space.search.point(reader, group)),
+            // Whether the transpose is materialised says nothing of what is behind it.
+            point: group.filter(|_| value == input).and_then(|group| space.search.point(reader, group)),
             seconds: model.machine.read_time(bytes * (least * shares.containing[reader])),
             visit: cost::least_visits(context, consumer)
                 * model.machine.visit_time(stored_non_zeros(context, value) * shares.containing[reader]),
@@ -117,7 +121,8 @@ impl<'a> Bound<'a> {
         let PartitionSearch { context, model, scratch, .. } = space.search;
         let shares = LeastShares::new(space);
         let mut reads: BumpVec<'_, Read> = BumpVec::with_capacity_in(2 * space.search.partition.members.len(), scratch);
-        for reader in space.search.members() {
+        let may_be_left_out = |reader: &Member| space.graph.read_through.contains(reader.index());
+        for reader in space.search.members().filter(|reader| !may_be_left_out(reader)) {
             let inputs = &context.hop(space.search.id(reader)).inputs;
             reads.extend(inputs.iter().map(|&value| Read::new(space, &shares, reader, value)));
         }
@@ -206,6 +211,12 @@ impl<'a> Bound<'a> {
                 .point
                 .is_some_and(|point| assignment.contains(point.index()) && self.space.graph.is_read(point, assignment))
     }
+}
+
+/// What an operator reads of an input by itself: a product reads through a transpose.
+fn read_through(context: &Context<'_>, consumer: HopId, input: HopId) -> HopId {
+    let is_read = || context.dag.evaluated_inputs(context.hop(consumer)).contains(&input);
+    untransposed(context.dag, input).filter(|_| !is_read()).unwrap_or(input)
 }
 
 /// The fewest seconds to start an operator that materialises a value, and to write it, but for what computation may hide.

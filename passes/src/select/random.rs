@@ -79,7 +79,7 @@ hops {
     #[test]
     fn seeds_give_several_plans_and_each_is_valid() {
         let dag = fuseline_ir::hop::parse(SHARED).unwrap().remove(0).1;
-        let limits = TemplateLimits::tiny();
+        let limits = TemplateLimits::default();
         let context = Context::new(&dag, &limits);
         let memo = explore(&context, TEMPLATES);
         let covers = |seed| {

@@ -9,8 +9,9 @@
 //! a plan is the sum over its materialised groups of the cost of the operator that starts there.
 //! 1. The members of an operator are connected by links, and the operator is determined by its group and by the points
 //!    on links below that group: an entry across a materialised point is unusable, whatever is below.
-//! 2. Every group is computed by some operator: roots and externally consumed groups start operators, and what a computed
-//!    group reads is a member of the same operator or an input, which starts one. So some groups are *certain*, which is
+//! 2. Every group is computed by some operator, but for transposes that products by themselves read through: roots and
+//!    externally consumed groups start operators, and what a computed group reads is a member of the same operator or an
+//!    input, which starts one. So some groups are *certain*, which is
 //!    to say materialised under every assignment that contains the cut: roots and externally consumed groups; groups that
 //!    no link leads to; and the producer of a point of the cut if no link leads to it from a group that could be in one
 //!    operator with the point's consumer, since then whatever operator computes that consumer reads the producer.
@@ -53,6 +54,8 @@ pub(crate) struct ReachabilityGraph {
     reads: Vec<(Member, Member)>,
     /// Roots and externally consumed groups.
     starts: Vec<Member>,
+    /// Transposes that products by themselves read through, so that nobody may need their values.
+    pub(crate) read_through: FixedBitSet,
     /// By point: the points of the same producer whose consumers may be in one operator with its consumer. None if such
     /// a reference is no point.
     rivals: Vec<Option<Points>>,
@@ -95,7 +98,8 @@ impl ReachabilityGraph {
                 producer,
                 point: search.point(consumer, producer),
             }));
-            let inputs = search.context.hop(id).inputs.iter().copied();
+            let hop = search.context.hop(id);
+            let inputs = hop.inputs.iter().copied().chain(search.context.dag.evaluated_inputs(hop));
             reads.extend(members_among(search, inputs).into_iter().map(|producer| (consumer, producer)));
         }
         first_references.push(references.len());
@@ -105,6 +109,7 @@ impl ReachabilityGraph {
             first_references,
             reads,
             starts: search.required.to_vec(),
+            read_through: transposes_of_products(search),
             rivals,
             groups: count,
         }
@@ -135,9 +140,11 @@ impl ReachabilityGraph {
         }
         let mut certain = linked.clone();
         certain.toggle_range(..);
+        certain.difference_with(&self.read_through);
         certain.extend(self.starts.iter().map(|start| start.index()));
         for reference in &self.references {
-            if reference.point.is_some_and(|point| cut.contains(point.index()) && self.is_read(point, cut)) {
+            let is_cut = reference.point.is_some_and(|point| cut.contains(point.index()) && self.is_read(point, cut));
+            if is_cut && !self.read_through.contains(reference.producer.index()) {
                 certain.insert(reference.producer.index());
             }
         }
@@ -184,6 +191,18 @@ impl ReachabilityGraph {
         }
         regions
     }
+}
+
+/// The transposes that products by themselves read through.
+fn transposes_of_products(search: &PartitionSearch<'_>) -> FixedBitSet {
+    let mut transposes = FixedBitSet::with_capacity(search.partition.members.len());
+    for id in search.members().map(|member| search.id(member)) {
+        let hop = search.context.hop(id);
+        let evaluated = search.context.dag.evaluated_inputs(hop);
+        let through = hop.inputs.iter().copied().filter(|input| !evaluated.contains(input));
+        transposes.extend(through.filter_map(|input| search.member(input)).map(Member::index));
+    }
+    transposes
 }
 
 /// Partitions with more points than this are not analysed pair by pair: whatever reads the same producer may meet, and

@@ -1,7 +1,7 @@
 //! What operators ask the template that they have.
 
 use super::{Template, of};
-use crate::cover::Operator;
+use crate::cover::{Hops, Operator, outside_inputs};
 use crate::facts::Context;
 use fuseline_ir::hop::{FusionCover, HopId};
 
@@ -26,17 +26,32 @@ impl Operator {
         self.template.is_none() || self.main_input(context).is_some()
     }
 
-    /// The operator if it can be constructed, as one of a simpler template where that does the work.
+    /// The operator if it can be constructed, as one of a simpler template where that does the work, with the transposes that it
+    /// reads through as members.
     pub(crate) fn constructible(mut self, context: &Context<'_>) -> Option<Operator> {
         let own = self.template;
         if let Some(simpler) = self.simpler_template(context) {
             self.template = Some(simpler.ttype());
             if self.is_constructible(context) {
-                return Some(self);
+                return Some(self.with_transposes(context));
             }
             self.template = own;
         }
-        self.is_constructible(context).then_some(self)
+        self.is_constructible(context).then(|| self.with_transposes(context))
+    }
+
+    /// The operator with the transposes that it reads through as members.
+    fn with_transposes(mut self, context: &Context<'_>) -> Operator {
+        let Some(template) = self.template() else { return self };
+        let members = self.members.iter();
+        let transposes: Hops = members.filter_map(|&id| template.absorbed_transpose(context, id)).collect();
+        if transposes.iter().any(|&id| !self.covers(id)) {
+            self.members.extend(transposes);
+            self.members.sort_unstable();
+            self.members.dedup();
+            self.inputs = outside_inputs(context.dag, &self.members);
+        }
+        self
     }
 
     /// The template that does the work where no member needs the operator's own one.
@@ -49,11 +64,6 @@ impl Operator {
 
     /// The cover of a fused operator: its members and the transposes that it reads through.
     pub(crate) fn cover(&self, context: &Context<'_>) -> Option<FusionCover> {
-        let template = self.template()?;
-        let mut cover = self.to_cover()?;
-        cover.members.extend(self.members.iter().filter_map(|&id| template.absorbed_transpose(context, id)));
-        cover.members.sort_unstable();
-        cover.members.dedup();
-        Some(cover)
+        self.clone().with_transposes(context).to_cover()
     }
 }

@@ -10,8 +10,6 @@ mod numeric;
 mod product;
 mod text;
 
-pub(crate) use product::evaluated_inputs as inputs_of_product;
-
 use crate::engine::Engine;
 use crate::error::{RuntimeError, RuntimeErrorKind};
 use crate::scalars;

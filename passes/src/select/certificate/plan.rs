@@ -29,7 +29,7 @@ pub fn check_plan(context: &Context<'_>, model: &CostModel, plan: &FusionPlan) -
     }
     let needs = |id: HopId| match cover_of.get(&id) {
         Some(&number) => outside_inputs(context.dag, &plan.covers[number].members).to_vec(),
-        None => context.hop(id).inputs.to_vec(),
+        None => context.dag.evaluated_inputs(context.hop(id)).to_vec(),
     };
     let computed = computed(context, &needs)?;
     if let Some((&root, _)) = cover_of.iter().find(|(root, _)| !computed.contains(root)) {
@@ -88,6 +88,14 @@ fn computed(context: &Context<'_>, needs: &dyn Fn(HopId) -> Vec<HopId>) -> Resul
     Ok(left)
 }
 
+/// What an operator reads: by itself, a product reads through transposes.
+fn read_by(context: &Context<'_>, operator: &Operator) -> Vec<HopId> {
+    match operator.template {
+        Some(_) => outside_inputs(context.dag, &operator.members).to_vec(),
+        None => context.dag.evaluated_inputs(context.hop(operator.root())).to_vec(),
+    }
+}
+
 fn check_partition(
     context: &Context<'_>,
     model: &CostModel,
@@ -110,7 +118,7 @@ fn check_partition(
         }
     }
     let inside = &partition.partition;
-    let read = partition.operators.iter().flat_map(|operator| outside_inputs(context.dag, &operator.members));
+    let read = partition.operators.iter().flat_map(|operator| read_by(context, operator));
     let read: BTreeSet<HopId> = read.filter(|input| inside.members.contains(input)).collect();
     let required = inside.roots.iter().chain(&inside.externally_consumed);
     let needed: BTreeSet<HopId> = read.into_iter().chain(required.copied()).collect();

@@ -13,7 +13,7 @@ use fuseline_ir::ops::BinaryOp;
 
 /// Calls the function with the DAG's facts and memo table.
 fn with_memo(dag: &HopDag, function: impl FnOnce(&Context<'_>, &MemoTable)) {
-    let limits = TemplateLimits::tiny();
+    let limits = TemplateLimits::default();
     let context = Context::new(dag, &limits);
     function(&context, &explore(&context, TEMPLATES));
 }

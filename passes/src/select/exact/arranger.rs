@@ -13,7 +13,7 @@ use super::super::search::PartitionSearch;
 use super::super::{Chosen, PartitionPlan, ROUNDING, SearchLimits};
 use super::components::{Component, components};
 use super::group_set::GroupSet;
-use super::merged::{Aggregate, Merged};
+use super::merged::{Aggregate, Merged, Unions};
 use super::operators::{Candidate, Decided, Groups};
 use super::problem::{Problem, Variable, undominated};
 use super::{assignment, minimize};
@@ -25,7 +25,7 @@ use cranelift_entity::EntityRef;
 use fuseline_ir::hop::HopId;
 use fuseline_ir::memo::MemoTable;
 use smallvec::{SmallVec, smallvec};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// The most aggregates of which every set partition is looked at: 52 of five.
 const MAX_AGGREGATES: usize = 5;
@@ -202,13 +202,6 @@ impl Arranger<'_> {
         let members = &plan.partition.members;
         let own = operators.iter().filter(|operator| members.binary_search(&operator.root()).is_ok());
         plan.operators = own.cloned().collect();
-        // By itself, an inner product reads the transpose that its pass reads through.
-        let mut missing: BTreeSet<HopId> = plan.operators.iter().flat_map(|it| &it.inputs).copied().collect();
-        missing.retain(|id| members.binary_search(id).is_ok());
-        plan.operators.iter().for_each(|operator| {
-            missing.remove(&operator.root());
-        });
-        plan.operators.extend(missing.into_iter().map(|id| Operator::basic(self.context, id)));
         plan.operators.sort_by_key(Operator::root);
         plan.assignment = assignment(&plan.partition, &plan.operators);
         plan.seconds = plan.operators.iter().map(|operator| self.model.operator_seconds(self.context, operator)).sum();
@@ -334,10 +327,13 @@ impl<'a> Joint<'a> {
         let free = self.problem.free().map(|number| self.problem.variables[number].group);
         let free: BTreeMap<HopId, Member> = free.map(|group| (self.members[group.index()], group)).collect();
         let mut all = BTreeMap::new();
+        let mut unions: BTreeMap<AggregateSet, Unions> = BTreeMap::new();
         let mut is_complete = true;
         for set in (1..1_u32 << self.aggregates.len()).filter(|set| set.count_ones() > 1) {
             let aggregates: Vec<&Aggregate> = elements(set).map(|number| &self.aggregates[number]).collect();
-            let merged = Merged::new(context, model, &aggregates, &free);
+            let without_last = unions.get(&(set & !(1 << set.ilog2())));
+            let (merged, passes) = Merged::new(context, model, &aggregates, &free, without_last);
+            unions.insert(set, passes);
             is_complete &= merged.is_complete;
             if !merged.candidates.is_empty() {
                 all.insert(set, merged);

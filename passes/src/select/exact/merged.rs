@@ -62,14 +62,20 @@ impl Aggregate {
     }
 }
 
+/// The passes of all unions of one operator of each aggregate of a set, by number, without prices; none where they cannot be
+/// merged. An aggregate more makes them those of a larger set.
+pub(super) type Unions = Vec<Option<Pass>>;
+
 impl Merged {
-    /// The operators of all these aggregates together. `free` has the groups that may or may not be materialised.
+    /// The operators of all these aggregates together, and the passes that they were chosen from. `free` has the groups that may
+    /// or may not be materialised, `without_last` the passes of all these aggregates but the last one.
     pub(super) fn new(
         context: &Context<'_>,
         model: &CostModel,
         aggregates: &[&Aggregate],
         free: &BTreeMap<HopId, Member>,
-    ) -> Merged {
+        without_last: Option<&Unions>,
+    ) -> (Merged, Unions) {
         let mut forms: Vec<Vec<(&Candidate, &Pass)>> =
             aggregates.iter().map(|aggregate| aggregate.forms().collect()).collect();
         let mut most = forms.iter().map(Vec::len).max().unwrap_or(0);
@@ -81,12 +87,23 @@ impl Merged {
 
         let mut merged = Merged { is_complete, ..Merged::default() };
         let mut unions: Vec<Union> = Vec::new();
-        for number in 0..forms.iter().map(Vec::len).product() {
+        let count: usize = forms.iter().map(Vec::len).product();
+        let others: usize = forms[..forms.len() - 1].iter().map(Vec::len).product();
+        // Of as many operators as here.
+        let without_last = without_last.filter(|passes| passes.len() == others);
+        let mut passes: Unions = Vec::with_capacity(count);
+        for number in 0..count {
             let parts = choice(&forms, number);
-            if let Some((union, group)) = union(context, model, &parts, number, free) {
-                let transposes = parts.iter().filter_map(|(part, form)| read_through(part, form));
-                let transposes = transposes.map(|transpose| model.basic_seconds(context, transpose));
-                merged.saving = merged.saving.max(group.saving() + transposes.sum::<f64>());
+            let before = without_last.and_then(|passes| passes[number % others].as_ref());
+            passes.push(match (before, parts.last()) {
+                (Some(before), Some((_, last))) => before.with(context, last),
+                _ => {
+                    Pass::all_unpriced(context, &parts.iter().map(|(_, form)| *form).collect::<SmallVec<[&Pass; 8]>>())
+                }
+            });
+            let Some(pass) = &passes[number] else { continue };
+            if let Some((union, group)) = union(context, model, &parts, pass, number, free) {
+                merged.saving = merged.saving.max(group.saving());
                 merged.example.get_or_insert(group);
                 unions.push(union);
             }
@@ -96,7 +113,7 @@ impl Merged {
             let operators = parts.flat_map(|(part, _)| part.operators.iter().cloned()).collect();
             merged.candidates.push(Candidate { operators, seconds, reads });
         }
-        merged
+        (merged, passes)
     }
 }
 
@@ -133,25 +150,22 @@ fn choice<T: Copy>(lists: &[Vec<T>], mut number: usize) -> SmallVec<[T; 8]> {
     chosen
 }
 
-/// The transpose that an inner product reads by itself, and its pass reads through.
-fn read_through(part: &Candidate, form: &Pass) -> Option<HopId> {
-    let inputs = part.operators.iter().flat_map(|operator| &operator.inputs);
-    inputs.copied().find(|id| form.operator.covers(*id))
-}
-
-/// These operators, the choice of this number, in one pass; none if they cannot be merged.
+/// These operators, the choice of this number, in one pass; none if another union is the one to take.
 fn union(
     context: &Context<'_>,
     model: &CostModel,
     parts: &[(&Candidate, &Pass)],
+    pass: &Pass,
     number: usize,
     free: &BTreeMap<HopId, Member>,
 ) -> Option<(Union, Pass)> {
-    let forms: SmallVec<[&Pass; 8]> = parts.iter().map(|(_, form)| *form).collect();
-    let group = Pass::all(context, model, &forms)?;
     // What one fuses another need not read: the union with its operator that fuses it, too, is the one to take.
-    let mut inputs = forms.iter().flat_map(|form| &form.operator.inputs);
-    if inputs.any(|id| free.contains_key(id) && group.operator.covers(*id)) || group.seconds.is_infinite() {
+    let mut inputs = parts.iter().flat_map(|(_, form)| &form.operator.inputs);
+    if inputs.any(|id| free.contains_key(id) && pass.operator.covers(*id)) {
+        return None;
+    }
+    let group = pass.clone().priced(context, model);
+    if group.seconds.is_infinite() {
         return None;
     }
     let reads: GroupSet = group.operator.inputs.iter().filter_map(|id| free.get(id)).copied().collect();

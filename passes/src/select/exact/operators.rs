@@ -19,10 +19,8 @@ use super::branch::Branch;
 use super::group_set::GroupSet;
 use super::growth::{Cover, Grown, Growth};
 use crate::cover::Operator;
-use crate::hops::untransposed;
 use crate::template::{self, BY_PREFERENCE};
 use foldhash::{HashMap, HashMapExt};
-use fuseline_ir::hop::HopOp;
 use fuseline_ir::memo::TemplateType;
 use smallvec::{SmallVec, smallvec};
 
@@ -154,13 +152,6 @@ impl<'a> Groups<'a> {
         let basic = Operator::basic(self.search.context, self.search.id(root));
         self.listed.extend(self.pricing.candidate(root, basic));
         Candidates { list: self.listed.drain(..).collect(), is_complete }
-    }
-
-    /// What a product that ends operators reads through the transpose of its left operand.
-    pub(super) fn behind_transpose(&self, member: Member) -> Option<Member> {
-        let product = self.search.context.hop(self.search.id(member));
-        let left = product.inputs.first().filter(|_| product.op == HopOp::MatMul)?;
-        self.search.member(untransposed(self.search.context.dag, *left)?)
     }
 }
 

@@ -80,9 +80,8 @@ impl Problem {
             for candidate in &mut candidates {
                 candidate.reads = candidate.reads.without(&always);
             }
-            if kept == Kept::AllOfAggregates && can_share_pass(search.context, search.id(group)) {
-                pending.extend(groups.behind_transpose(group));
-            } else {
+            let keeps_all = kept == Kept::AllOfAggregates && can_share_pass(search.context, search.id(group));
+            if !keeps_all {
                 candidates = undominated(candidates);
             }
             pending.extend(candidates.iter().flat_map(|candidate| candidate.reads.iter()));

@@ -40,7 +40,7 @@ fn for_each_partition(dag: &HopDag, function: impl FnMut(&Case<'_>)) {
 
 /// [`for_each_partition`] under another cost model.
 fn for_each_partition_on(model: &CostModel, dag: &HopDag, mut function: impl FnMut(&Case<'_>)) {
-    let limits = TemplateLimits::tiny();
+    let limits = TemplateLimits::default();
     let context = Context::new(dag, &limits);
     let mut memo = prepare(&context, &explore(&context, TEMPLATES), SelectPolicy::CostBased);
     prune_impossible(&context, model, &mut memo);
@@ -112,7 +112,7 @@ fn the_solver_equals_the_judge() {
         let operations = 3 + random.below(6);
         let dag = if seed % 4 < 2 { random_dag } else { random_sparse_dag }(&mut random, operations);
         let machine = if seed.is_multiple_of(2) { Machine::default() } else { random_machine(&mut random) };
-        let (limits, model) = (TemplateLimits::tiny(), CostModel::new(machine));
+        let (limits, model) = (TemplateLimits::default(), CostModel::new(machine));
         let context = Context::new(&dag, &limits);
         let memo = explore(&context, TEMPLATES);
         let Some(optimum) = (Judge { context: &context, memo: &memo, model: &model }).optimum() else { continue };

@@ -48,12 +48,11 @@ pub(super) fn unmerged_operators<'p>(
     let mut pending = context.dag.roots();
     while let Some(id) = pending.pop() {
         if needed.insert(id) {
-            let inputs: &[HopId] = match (pass_of[id], operator_of[id]) {
-                (Some(pass), _) => &pass.operator.inputs,
-                (None, Some(operator)) => &operator.inputs,
-                (None, None) => &context.hop(id).inputs,
-            };
-            pending.extend_from_slice(inputs);
+            match (pass_of[id], operator_of[id]) {
+                (Some(pass), _) => pending.extend_from_slice(&pass.operator.inputs),
+                (None, Some(operator)) => pending.extend_from_slice(&operator.inputs),
+                (None, None) => pending.extend(context.dag.evaluated_inputs(context.hop(id))),
+            }
         }
     }
     operators.retain(|operator| needed.contains(operator.root()));

@@ -60,6 +60,11 @@ impl Pass {
 
     /// All of these together, if they can be merged one after the other.
     pub(in crate::select) fn all(context: &Context<'_>, model: &CostModel, singles: &[&Pass]) -> Option<Pass> {
+        Pass::all_unpriced(context, singles).map(|merged| merged.priced(context, model))
+    }
+
+    /// All of these together, but for the price.
+    pub(in crate::select) fn all_unpriced(context: &Context<'_>, singles: &[&Pass]) -> Option<Pass> {
         let (first, rest) = singles.split_first()?;
         let mut rest: SmallVec<[&Pass; 8]> = SmallVec::from_slice(rest);
         let mut merged = (*first).clone();
@@ -67,7 +72,13 @@ impl Pass {
             let slot = rest.iter().position(|single| merged.absorb(context, single))?;
             rest.remove(slot);
         }
-        Some(if merged.is_shared() { merged.priced(context, model) } else { merged })
+        Some(merged)
+    }
+
+    /// This and another one together, but for the price.
+    pub(in crate::select) fn with(&self, context: &Context<'_>, other: &Pass) -> Option<Pass> {
+        let mut merged = self.clone();
+        merged.absorb(context, other).then_some(merged)
     }
 
     /// Whether several aggregates are computed together.
@@ -93,18 +104,17 @@ impl Pass {
             && !depends(others, own)
     }
 
-    fn priced(mut self, context: &Context<'_>, model: &CostModel) -> Pass {
-        self.seconds = model.operator_seconds(context, &self.operator);
+    /// With the price of a pass of several; what is none has its own.
+    pub(in crate::select) fn priced(mut self, context: &Context<'_>, model: &CostModel) -> Pass {
+        if self.is_shared() {
+            self.seconds = model.operator_seconds(context, &self.operator);
+        }
         self
     }
 
     /// The two together, if they can be merged.
     pub(super) fn merge(&self, context: &Context<'_>, model: &CostModel, other: &Pass) -> Option<Pass> {
-        if !self.can_merge(context, other) {
-            return None;
-        }
-        let mut merged = self.clone();
-        merged.absorb(context, other).then(|| merged.priced(context, model))
+        self.with(context, other).map(|merged| merged.priced(context, model))
     }
 
     /// Takes in another one, but for the price; whether that can be.

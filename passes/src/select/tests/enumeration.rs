@@ -20,7 +20,7 @@ pub(super) fn ways(enumeration: Enumeration) -> SearchLimits {
 
 /// Calls the function for the partitions of a DAG that have points, but few enough to cost all plans.
 pub(super) fn for_each_space(dag: &HopDag, mut function: impl FnMut(&SearchSpace<'_>)) {
-    let limits = TemplateLimits::tiny();
+    let limits = TemplateLimits::default();
     let context = Context::new(dag, &limits);
     let memo = prepare(&context, &explore(&context, TEMPLATES), SelectPolicy::CostBased);
     let (model, scratch) = (CostModel::default(), Bump::new());
@@ -245,7 +245,7 @@ fn the_order_of_exploration_decides_nothing() {
     for seed in 0..100 {
         let mut random = Random(seed);
         let dag = random_dag(&mut random, 10);
-        let limits = TemplateLimits::tiny();
+        let limits = TemplateLimits::default();
         let context = Context::new(&dag, &limits);
         let memo = explore(&context, TEMPLATES);
         let chosen = |memo: &MemoTable| {

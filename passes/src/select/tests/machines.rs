@@ -97,7 +97,7 @@ fn no_machine_breaks_a_bound() {
         let operations = 4 + random.below(12);
         let dag = random_dag(&mut random, operations);
         let model = CostModel::new(random_machine(&mut random));
-        let limits = TemplateLimits::tiny();
+        let limits = TemplateLimits::default();
         let context = Context::new(&dag, &limits);
         let mut memo = prepare(&context, &explore(&context, TEMPLATES), SelectPolicy::CostBased);
         prune_impossible(&context, &model, &mut memo);
@@ -145,7 +145,7 @@ fn plans_of_all_policies_pass_the_checker() {
         let operations = 4 + random.below(14);
         let dag = random_dag(&mut random, operations);
         let model = CostModel::new(random_machine(&mut random));
-        let limits = TemplateLimits::tiny();
+        let limits = TemplateLimits::default();
         let context = Context::new(&dag, &limits);
         let memo = explore(&context, TEMPLATES);
         let policies = [SelectPolicy::FuseAll, SelectPolicy::FuseNoRedundancy, SelectPolicy::Random { seed }];
@@ -179,7 +179,7 @@ fn plans_of_all_policies_pass_the_checker() {
 #[test]
 fn plans_that_do_not_fit_are_not_merged() {
     let dag = testing::three_sums();
-    let limits = TemplateLimits::tiny();
+    let limits = TemplateLimits::default();
     let context = Context::new(&dag, &limits);
     let memo = explore(&context, TEMPLATES);
     let model = CostModel::new(Machine { memory_budget: Some(1e3), ..Machine::default() });

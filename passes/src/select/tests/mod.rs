@@ -25,7 +25,7 @@ pub(super) use machines::random_machine;
 use std::collections::BTreeSet;
 
 fn plan_with(dag: &HopDag, policy: SelectPolicy, limits: &SearchLimits) -> FusionPlan {
-    let template_limits = TemplateLimits::tiny();
+    let template_limits = TemplateLimits::default();
     let context = Context::new(dag, &template_limits);
     select(&context, &explore(&context, TEMPLATES), policy, &CostModel::default(), limits)
 }
@@ -36,7 +36,7 @@ fn plan(dag: &HopDag, policy: SelectPolicy) -> FusionPlan {
 
 /// The CPlans of a plan, and the covers without one.
 fn constructed(dag: &HopDag, plan: &FusionPlan) -> (Vec<ConstructedPlan>, Vec<Rejection>) {
-    construct(&Context::new(dag, &TemplateLimits::tiny()), &plan.covers)
+    construct(&Context::new(dag, &TemplateLimits::default()), &plan.covers)
 }
 
 /// Calls the function with a problem of four points.

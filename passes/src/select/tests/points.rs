@@ -83,7 +83,7 @@ fn fuse_no_redundancy_fuses_all_that_is_read_once() {
     for seed in campaign(150) {
         let mut random = Random(seed);
         let dag = if seed % 2 == 0 { random_dag } else { random_sparse_dag }(&mut random, 8);
-        let limits = TemplateLimits::tiny();
+        let limits = TemplateLimits::default();
         let context = Context::new(&dag, &limits);
         let memo = explore(&context, TEMPLATES);
         let judge = Judge { context: &context, memo: &memo, model: &model };

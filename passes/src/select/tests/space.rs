@@ -27,7 +27,7 @@ fn scaling_a_sparse_matrix_may_be_left_alone() {
     let product = d.matmul(scaled, v);
     let sum = d.sum(product);
     d.write("s", sum);
-    let limits = TemplateLimits::tiny();
+    let limits = TemplateLimits::default();
     let context = Context::new(&d.dag, &limits);
     let (chosen, seconds, base) = compared(&context, &explore(&context, TEMPLATES), &CostModel::default());
     assert!(seconds <= base, "{seconds} > {base}: {:?}", chosen.covers);
@@ -37,7 +37,7 @@ fn scaling_a_sparse_matrix_may_be_left_alone() {
 /// Asserts that the chosen plan is no dearer than no fusion, both heuristics, random valid plans and, where all plans can be
 /// tried, any without multi-aggregates. Gives the plan, and whether they were tried.
 fn assert_nothing_is_cheaper(case: &str, dag: &HopDag, model: &CostModel) -> (FusionPlan, bool) {
-    let limits = TemplateLimits::tiny();
+    let limits = TemplateLimits::default();
     let context = Context::new(dag, &limits);
     let memo = explore(&context, TEMPLATES);
     let (chosen, seconds, base) = compared(&context, &memo, model);

@@ -165,7 +165,7 @@ fn a_shared_producer_connects_both_sides_of_a_cut() {
 /// Outer plans of a product that no sparse matrix drives are gone before partitions are formed; the others stay.
 #[test]
 fn outer_plans_without_a_driver_are_pruned() {
-    let limits = TemplateLimits::tiny();
+    let limits = TemplateLimits::default();
     let outer_groups = |dag: &HopDag| {
         let context = Context::new(dag, &limits);
         let memo = prepare(&context, &explore(&context, TEMPLATES), SelectPolicy::CostBased);

@@ -223,7 +223,7 @@ impl Start<'_> {
 }
 
 fn with_start(dag: &HopDag, model: CostModel, function: impl FnOnce(&Start<'_>)) {
-    let limits = TemplateLimits::tiny();
+    let limits = TemplateLimits::default();
     let context = Context::new(dag, &limits);
     let memo = explore(&context, TEMPLATES);
     function(&Start { context: &context, memo, model });
