@@ -61,7 +61,7 @@ fn case(lines: &[&str], inputs: &[(&str, &MatrixBlock)]) -> Case {
 fn check(case: &Case) {
     let mut checker = Checker::default();
     for strict_ieee in [false, true] {
-        let configurations = all(Rules { strict_ieee, ..Rules::TINY });
+        let configurations = all(Rules { strict_ieee, ..Rules::USUAL });
         if let Err(failure) = checker.check_case(case, &configurations) {
             let place = failure.configuration.map_or("the oracle".to_owned(), |place| place.to_string());
             panic!("{place}: {:?}: {}\n{case}", failure.kind, failure.message);

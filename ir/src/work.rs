@@ -46,6 +46,9 @@ pub fn partial_ranges(rows: usize, cells_per_row: usize) -> usize {
     even_blocks(rows, most_block_rows(cells_per_row)).min(MAX_PARTIALS)
 }
 
+/// Rows of fewer values than accumulators have lanes are narrow: generated code takes the rows of a unit as one run.
+pub const NARROW_ROW: usize = 32;
+
 /// Cells of a product of factors that a tile of it takes in the time of one dot product for one cell.
 pub const SAMPLE_CELLS: usize = 3;
 

@@ -45,7 +45,7 @@ const HESSIAN_VECTOR: &str = "cplan row col_agg_t sparse_safe=true {
 #[test]
 fn shared_code_calls_primitives_in_node_order() {
     let compiled = with_prims(PrimitiveMode::Shared).compile(&plan(SUM_OF_PRODUCTS)).unwrap();
-    assert_eq!(compiled.info.called_symbols, ["vect_mult_vv", "full_sum", "segment_full_sum"]);
+    assert_eq!(compiled.info.called_symbols, ["vect_mult_vv", "full_sum"]);
     let compiled = with_prims(PrimitiveMode::Shared).compile(&plan(HESSIAN_VECTOR)).unwrap();
     let symbols = ["dot_product", "vect_mult_vv", "outer_mult_add", "sparse_dot_product", "sparse_outer_mult_add"];
     assert_eq!(compiled.info.called_symbols, symbols);

@@ -208,14 +208,15 @@ const OUTER_HEADER: &str =
 
 /// Among non-zeros the value of a row is repeated once, whatever the number of operations that read it.
 #[test]
-fn values_per_row_among_nonzeros_take_one_loop() {
-    let loops = |operations: usize| {
+fn values_per_row_among_nonzeros_are_repeated_once() {
+    let spreads = |operations: usize| {
         let plan = cellwise_chain(OUTER_HEADER, "outer_product", operations);
         let compiled = with_prims(PrimitiveMode::Shared).compile(&plan).unwrap();
-        assert_eq!(compiled.info.called_symbols[..3], ["vect_mult_vv", "vect_plus_vv", "segment_full_sum"]);
-        compiled.info.llvm_ir.unwrap().matches("\nrows_done").count()
+        let symbols = ["segment_spread", "vect_mult_vv", "vect_plus_vv", "full_sum"];
+        assert_eq!(compiled.info.called_symbols[..4], symbols);
+        compiled.info.llvm_ir.unwrap().matches("segment_spread").count()
     };
-    assert_eq!((loops(20), loops(500)), (1, 1));
+    assert_eq!(spreads(20), spreads(500));
 }
 
 #[test]

@@ -50,7 +50,7 @@ impl<T: Pod> Buffer<T> {
     }
 
     /// Unspecified content, from a pool. Unwinds with [`crate::AllocationFailure`] where the memory is refused.
-    pub(crate) fn recycled(pool: &Arc<BufferPool>, len: usize) -> Self {
+    pub fn recycled(pool: &Arc<BufferPool>, len: usize) -> Self {
         let Some(bytes) = len.checked_mul(size_of::<T>()) else { AllocationFailure::raise::<T>(len) };
         let (memory, _) = pool.find(bytes.div_ceil(size_of::<f64>()));
         Buffer { source: Source::Recycled(Recycled { memory, pool: Arc::clone(pool) }, len) }

@@ -14,6 +14,9 @@ use sprs::CsMatI;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+/// Non-zeros that are copied by one thread at a time.
+const COPIED_NON_ZEROS: usize = 1 << 16;
+
 /// A sparse matrix: row `i` owns positions `row_offsets[i]..row_offsets[i + 1]` of `columns` and `values`.
 ///
 /// Columns ascend strictly within a row. NaN is a non-zero; zeros of either sign may be stored explicitly but never
@@ -68,18 +71,22 @@ pub struct JoinedCells<'a> {
 impl SparseRow<'_> {
     /// Writes the cells of both rows wherever one of them has a position; how many positions that are. There must be room for
     /// those of both.
+    #[inline]
     pub fn join(self, other: SparseRow<'_>, into: JoinedCells<'_>) -> usize {
         let (a, b, most) = (self, other, self.len() + other.len());
+        // Of lengths that are known to be equal, so that no place is checked twice.
+        let (a_columns, b_columns) = (a.columns, b.columns);
+        let (a_values, b_values) = (&a.values[..a_columns.len()], &b.values[..b_columns.len()]);
         let JoinedCells { columns, left, right } = into;
         let (columns, left, right) = (&mut columns[..most], &mut left[..most], &mut right[..most]);
         let (mut p, mut q, mut count) = (0, 0, 0);
         // Nobody could foretell which row comes next: both are read, and those that take part advance.
-        while p < a.len() && q < b.len() {
-            let (a_column, b_column) = (a.columns[p], b.columns[q]);
+        while p < a_columns.len() && q < b_columns.len() && count < most {
+            let (a_column, b_column) = (a_columns[p], b_columns[q]);
             let (has_a, has_b) = (a_column <= b_column, b_column <= a_column);
             columns[count] = a_column.min(b_column);
-            left[count] = value_if(has_a, a.values[p]);
-            right[count] = value_if(has_b, b.values[q]);
+            left[count] = value_if(has_a, a_values[p]);
+            right[count] = value_if(has_b, b_values[q]);
             p += usize::from(has_a);
             q += usize::from(has_b);
             count += 1;
@@ -95,7 +102,7 @@ impl SparseRow<'_> {
 
 /// The value or, without a branch, zero.
 fn value_if(is_taken: bool, value: f64) -> f64 {
-    f64::from_bits(std::hint::select_unpredictable(is_taken, value.to_bits(), 0))
+    f64::from_bits(value.to_bits() & u64::from(is_taken).wrapping_neg())
 }
 
 /// Writes what is left of one row where the other one has ended.
@@ -446,17 +453,31 @@ impl Csr {
 
     /// The matrix without explicitly stored zeros.
     pub fn without_stored_zeros(&self) -> Csr {
-        let mut row_offsets = Buffer::zeroed(self.rows + 1);
-        let (mut columns, mut values) = (Growing::new(MemoryKind::Matrix), Growing::new(MemoryKind::Matrix));
-        for i in 0..self.rows {
-            let (row_columns, row_values) = self.row(i);
-            for (&j, &value) in row_columns.iter().zip(row_values).filter(|(_, value)| **value != 0.0) {
-                columns.push(j);
-                values.push(value);
+        self.without_stored_zeros_in(&BufferPool::new(0))
+    }
+
+    /// The matrix without explicitly stored zeros, in memory of a pool. Inside of a rayon pool, its threads share the work.
+    pub fn without_stored_zeros_in(&self, pool: &Arc<BufferPool>) -> Csr {
+        let ranges = self.even_ranges(self.nnz().div_ceil(COPIED_NON_ZEROS).max(1));
+        let heights: Vec<usize> = ranges.iter().map(ExactSizeIterator::len).collect();
+        let lengths = |block: usize, out: &mut [usize]| {
+            for (length, row) in out.iter_mut().zip(ranges[block].clone()) {
+                *length = count_nonzeros(self.row(row).1);
             }
-            row_offsets[i + 1] = values.len();
-        }
-        Csr::from_memory(self.cols, row_offsets, columns.into(), values.into())
+        };
+        let fill = |block: usize, columns: &mut [u32], values: &mut [f64]| {
+            let positions = self.row_offsets()[ranges[block].start]..self.row_offsets()[ranges[block].end];
+            let mut kept = 0;
+            for (&column, &value) in self.columns()[positions.clone()].iter().zip(&self.values[positions]) {
+                if kept == values.len() {
+                    break;
+                }
+                // A zero is overwritten by what comes next: no branch has to foresee it.
+                (columns[kept], values[kept]) = (column, value);
+                kept += usize::from(value != 0.0);
+            }
+        };
+        Csr::build_in(pool, self.cols, &heights, lengths, fill)
     }
 
     /// All cells.

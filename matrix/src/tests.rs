@@ -126,6 +126,33 @@ fn transposes_are_the_same_on_every_number_of_threads() {
     }
 }
 
+/// More non-zeros than one thread copies, zeros of either sign and NaN among them, and rows that lose all.
+#[test]
+fn stored_zeros_are_left_out_on_every_number_of_threads() {
+    let (rows, cols) = (700, 300);
+    let value = |i: usize, j: usize| match (i * 7 + j * 3) % 11 {
+        _ if i % 13 == 0 => 0.0,
+        0 => -0.0,
+        1..4 => 0.0,
+        4 => f64::NAN,
+        other => other as f64,
+    };
+    let values: Vec<f64> = (0..rows).flat_map(|i| (0..cols).map(move |j| value(i, j))).collect();
+    let offsets = (0..=rows).map(|row| row * cols).collect();
+    let columns = (0..rows).flat_map(|_| 0..cols as u32).collect();
+    let stored = Csr::new(rows, cols, offsets, columns, values.clone()).unwrap();
+    let expected = Csr::from_dense(&Dense::from_vec(rows, cols, values));
+    for threads in [1, 3] {
+        let workers = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let left = workers.install(|| stored.without_stored_zeros_in(&BufferPool::new(0)));
+        assert_eq!((left.row_offsets(), left.columns()), (expected.row_offsets(), expected.columns()));
+        let bits = |csr: &Csr| csr.values().iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+        assert_eq!(bits(&left), bits(&expected));
+    }
+    let none = Csr::new(2, 3, vec![0, 1, 2], vec![0, 2], vec![0.0, -0.0]).unwrap();
+    assert_eq!(none.without_stored_zeros(), Csr::empty(2, 3));
+}
+
 #[test]
 fn one_nan_takes_the_place_of_all() {
     let other = f64::from_bits(0xfff8_0000_0000_0123);

@@ -88,7 +88,7 @@ impl Csr {
     }
 
     /// So many ranges of rows, with about equally many non-zeros each.
-    fn even_ranges(&self, count: usize) -> Vec<Range<usize>> {
+    pub(crate) fn even_ranges(&self, count: usize) -> Vec<Range<usize>> {
         let end = |part: usize| match part {
             part if part == count => self.rows(),
             part => self.row_offsets().partition_point(|&offset| offset < self.nnz() / count * part).min(self.rows()),

@@ -88,6 +88,15 @@ impl AggOp {
         matches!(self, AggOp::Sum | AggOp::Prod | AggOp::Min | AggOp::Max)
     }
 
+    /// The aggregate of a single value, of those functions that [merge](AggOp::merges).
+    pub fn of_one(self, value: f64) -> f64 {
+        match self {
+            AggOp::SumSq => value * value,
+            AggOp::Nnz => f64::from(u8::from(value != 0.0)),
+            AggOp::Sum | AggOp::Min | AggOp::Max | AggOp::Prod | AggOp::Mean | AggOp::Var => value,
+        }
+    }
+
     /// The operation that merges two partial accumulators.
     pub fn merge(self, x: f64, y: f64) -> f64 {
         match self {

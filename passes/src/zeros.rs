@@ -40,17 +40,30 @@ impl Driven<'_> {
     ///
     /// Sums and counts ignore zeros; for extremes and products skeletons take one zero for all that they skip.
     pub(crate) fn makes_zero(&self, roots: &[HopId]) -> bool {
-        let evaluation = self.evaluation();
+        let evaluation = self.evaluation(None);
         roots.iter().all(|&root| evaluation.value(root) == Some(0.0))
     }
 
     /// What the members are with the driver, by their place; `None` is unknown.
     pub(crate) fn values(&self) -> SmallVec<[Option<f64>; 16]> {
-        self.evaluation().values
+        self.evaluation(None).values
     }
 
-    fn evaluation(&self) -> Evaluation<'_> {
-        let mut evaluation = Evaluation { driven: self, values: smallvec![None; self.members.len()] };
+    /// Whether the cells of all these members, or those that they aggregate, have one value each where the driver is zero,
+    /// which may depend on scalars.
+    pub(crate) fn makes_constant(&self, roots: &[HopId]) -> bool {
+        let evaluation = self.evaluation(Some(f64::NAN));
+        roots.iter().all(|&root| {
+            let hop = &self.dag[root];
+            let cells = if matches!(hop.op, HopOp::AggUnary(..)) { hop.inputs[0] } else { root };
+            evaluation.value(cells).is_some()
+        })
+    }
+
+    /// The members, where scalars that are no literals have this value: nothing is known of them, or that they are the same for
+    /// all cells, which NaN stands for.
+    fn evaluation(&self, scalar: Option<f64>) -> Evaluation<'_> {
+        let mut evaluation = Evaluation { driven: self, scalar, values: smallvec![None; self.members.len()] };
         for (position, &member) in self.members.iter().enumerate() {
             evaluation.values[position] = evaluation.operator(member);
         }
@@ -82,6 +95,8 @@ fn keeps_zeros_within(dag: &HopDag, id: HopId, strict: bool, depth: usize) -> bo
 
 struct Evaluation<'a> {
     driven: &'a Driven<'a>,
+    /// The value of scalars that are no literals.
+    scalar: Option<f64>,
     /// By position among the members; `None` is unknown.
     values: SmallVec<[Option<f64>; 16]>,
 }
@@ -99,7 +114,8 @@ impl Evaluation<'_> {
         if let Ok(position) = self.driven.members.binary_search(&id) {
             return self.values[position];
         }
-        self.driven.dag.literal_f64(id)
+        let of_scalar = || self.scalar.filter(|_| self.driven.dag[id].is_scalar());
+        self.driven.dag.literal_f64(id).or_else(of_scalar)
     }
 
     /// The value of an operand that is read through a transpose: its columns are the rows of what it is the transpose of.

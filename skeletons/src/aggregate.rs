@@ -32,28 +32,29 @@ impl<'a> Aggregation<'a> {
 
     /// Over the units of all strips.
     pub(crate) fn over(&self, visited: Option<&VisitedRows<'_>>) -> Total {
-        let values = self.operator.reduce(
+        let (values, positions) = self.operator.reduce(
             visited,
             |work| {
-                let partials = self.operator.run(vec![(); work.len()], |workspace, block, ()| {
-                    let mut partial = self.start();
+                let results = self.operator.run(vec![(); work.len()], |workspace, block, ()| {
+                    let (mut partial, mut positions) = (self.start(), 0);
                     work.for_each_unit(block, |unit| {
                         if !self.operator.leaves_out(unit) {
                             self.unit(&mut workspace.layout, unit, &mut partial);
+                            positions += self.operator.positions(&workspace.layout, unit);
                         }
                     });
-                    partial
+                    (partial, positions)
                 });
-                self.merge_blocks(&partials)
+                self.merge_blocks(results)
             },
-            |left, right| self.merged(left, &right),
+            |(left, left_count), (right, right_count)| (self.merged(left, &right), left_count + right_count),
         );
-        Total { aggs: self.aggs.clone(), values }
+        Total { aggs: self.aggs.clone(), values, positions }
     }
 
-    /// Over the non-zeros of a dense main input; also says how many there are.
-    pub(crate) fn over_nonzeros(&self, factors: &DenseFactors<'_>) -> (Total, usize) {
-        let (values, nonzeros) = self.operator.reduce(
+    /// Over the non-zeros of a dense main input.
+    pub(crate) fn over_nonzeros(&self, factors: &DenseFactors<'_>) -> Total {
+        let (values, positions) = self.operator.reduce(
             None,
             |work| {
                 let results = self.operator.run(vec![(); work.len()], |workspace, block, ()| {
@@ -65,12 +66,11 @@ impl<'a> Aggregation<'a> {
                     });
                     (partial, nonzeros)
                 });
-                let (partials, nonzeros): (Vec<Values>, Vec<usize>) = results.into_iter().unzip();
-                (self.merge_blocks(&partials), nonzeros.into_iter().sum::<usize>())
+                self.merge_blocks(results)
             },
             |(left, left_count), (right, right_count)| (self.merged(left, &right), left_count + right_count),
         );
-        (Total { aggs: self.aggs.clone(), values }, nonzeros)
+        Total { aggs: self.aggs.clone(), values, positions }
     }
 
     fn start(&self) -> Values {
@@ -97,8 +97,11 @@ impl<'a> Aggregation<'a> {
         values
     }
 
-    fn merge_blocks(&self, partials: &[Values]) -> Values {
-        partials.iter().fold(self.start(), |values, partial| self.merged(values, partial))
+    /// The aggregates of all blocks, in their order, and how many positions they visited.
+    fn merge_blocks(&self, blocks: Vec<(Values, usize)>) -> (Values, usize) {
+        blocks.into_iter().fold((self.start(), 0), |(values, positions), (partial, count)| {
+            (self.merged(values, &partial), positions + count)
+        })
     }
 }
 
@@ -106,9 +109,17 @@ impl<'a> Aggregation<'a> {
 pub(crate) struct Total {
     aggs: SmallVec<[AggOp; INLINE_OUTPUTS]>,
     values: Values,
+    /// How many positions, of sparse units, were visited.
+    positions: usize,
 }
 
 impl Total {
+    /// Takes those of so many cells that were not visited, with one value for each output.
+    pub(crate) fn with_others(self, zeros: &ZeroValues, cells: usize) -> Self {
+        let count = cells - self.positions;
+        self.with_zeros(zeros, count)
+    }
+
     /// Takes `count` cells that were not visited, with one value for each output.
     pub(crate) fn with_zeros(mut self, zeros: &ZeroValues, count: usize) -> Self {
         for ((cell, &zero), &agg) in self.values.iter_mut().zip(zeros).zip(&self.aggs) {

@@ -7,11 +7,8 @@ use crate::roles::{Role, index, is_strict, multiplies_dense_vectors, roles};
 use crate::side::{Columns, SideInput};
 use crate::source::{Source, source_of, source_of_layout};
 use crate::transpose::transpose;
-use crate::zeros::zero_is_constant;
 use cranelift_entity::SecondaryMap;
-use fuseline_ir::cplan::{
-    CInput, CInputId, CNode, CNodeId, COutput, CPlan, ColumnRange, FACTOR_U, FACTOR_V, Positions,
-};
+use fuseline_ir::cplan::{CInput, CInputId, CNode, CNodeId, CPlan, ColumnRange, FACTOR_U, FACTOR_V, Positions};
 use fuseline_ir::template::Space;
 use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock};
 use smallvec::SmallVec;
@@ -41,6 +38,8 @@ pub(crate) struct Binding<'a> {
     pub(crate) positions: Positions,
     /// The side inputs whose rows are joined with those of the main input for these units, by number.
     pub(crate) joined: Vec<usize>,
+    /// What each output of a plan over cells has, or takes in, where these units have no positions.
+    pub(crate) elsewhere: Vec<f64>,
 }
 
 impl<'a> Binding<'a> {
@@ -65,9 +64,10 @@ impl<'a> Binding<'a> {
             return Err(SkeletonError::NoSparseEntry { template: plan.template().mnemonic() });
         }
         let may_skip = kernel.has_sparse_entry() && (is_outer || main.csr().is_some());
-        let visited = if may_skip { non_zeros(plan, inputs, strict_ieee) } else { None };
+        let scalars = by_input(plan, scalars);
+        let visited = if may_skip { non_zeros(plan, inputs, &scalars, strict_ieee) } else { None };
         let runs_sparse_entry = visited.is_some();
-        let NonZeros { positions, joined } = visited.unwrap_or_default();
+        let NonZeros { positions, joined, elsewhere } = visited.unwrap_or_default();
         for id in plan.inputs.keys().filter(|&id| positions.has_input(id)) {
             roles[index(id)] = Role::Cell;
         }
@@ -80,15 +80,6 @@ impl<'a> Binding<'a> {
                     let (block, is_transposed) = (&inputs[index(id)], multiplies_dense_vectors(plan, id, &positions));
                     Some(SideInput { columns: columns(plan, id, role, block), ..bind_side(role, block, is_transposed) })
                 }
-            })
-            .collect();
-        let mut next_scalar = scalars.iter();
-        let scalars = plan
-            .inputs
-            .values()
-            .map(|input| match input {
-                CInput::Scalar => next_scalar.next().copied().unwrap_or_default(),
-                CInput::Matrix(_) => 0.0,
             })
             .collect();
         Ok(Binding {
@@ -105,6 +96,7 @@ impl<'a> Binding<'a> {
             runs_sparse_entry,
             positions,
             joined,
+            elsewhere,
         })
     }
 
@@ -243,6 +235,16 @@ fn columns(plan: &CPlan, input: CInputId, role: Role, block: &MatrixBlock) -> Co
     }
 }
 
+/// Scalars by input id, zeros for matrices.
+fn by_input(plan: &CPlan, scalars: &[f64]) -> Vec<f64> {
+    let mut next = scalars.iter();
+    let of_input = |input: &CInput| match input {
+        CInput::Scalar => next.next().copied().unwrap_or_default(),
+        CInput::Matrix(_) => 0.0,
+    };
+    plan.inputs.values().map(of_input).collect()
+}
+
 /// What the units of a sparse main input visit.
 #[derive(Default)]
 struct NonZeros {
@@ -250,36 +252,45 @@ struct NonZeros {
     positions: Positions,
     /// The side inputs that are joined with the main one, by number.
     joined: Vec<usize>,
+    /// What outputs over cells have, or take in, elsewhere.
+    elsewhere: Vec<f64>,
 }
 
 /// What of its inputs a plan visits if it goes over non-zeros of the main one; `None` if it needs all cells.
-fn non_zeros(plan: &CPlan, inputs: &[MatrixBlock], strict_ieee: bool) -> Option<NonZeros> {
+fn non_zeros(plan: &CPlan, inputs: &[MatrixBlock], scalars: &[f64], strict_ieee: bool) -> Option<NonZeros> {
+    let numbers = |joined: Vec<CInputId>| {
+        let mut joined: Vec<usize> = joined.into_iter().map(index).collect();
+        joined.sort_unstable();
+        joined
+    };
     match plan.space() {
-        Space::Factors => Some(NonZeros::default()),
-        Space::Cells if plan.sparse_safe || zero_is_constant(plan) => Some(NonZeros::default()),
-        Space::Cells => Some(NonZeros { joined: joined_inputs(plan, inputs, strict_ieee)?, ..NonZeros::default() }),
+        Space::Cells if !plan.sparse_safe => {
+            let scalar = |input: CInputId| scalars[index(input)];
+            let (joined, elsewhere) = plan.joined_cells(strict_ieee, &sparse_sides(plan, inputs), &scalar)?;
+            Some(NonZeros { joined: numbers(joined), elsewhere, ..NonZeros::default() })
+        }
+        Space::Factors | Space::Cells => {
+            Some(NonZeros { elsewhere: vec![0.0; plan.outputs.len()], ..NonZeros::default() })
+        }
         Space::Rows => {
             let positions = plan.positions(false).filter(|found| !strict_ieee || is_strict(plan, found))?;
-            let joined = if positions.joins() { joined_inputs(plan, inputs, strict_ieee)? } else { Vec::new() };
-            Some(NonZeros { positions, joined })
+            let joined = if positions.joins() {
+                plan.joined_rows(strict_ieee, &sparse_sides(plan, inputs))?
+            } else {
+                Vec::new()
+            };
+            Some(NonZeros { positions, joined: numbers(joined), ..NonZeros::default() })
         }
     }
 }
 
-/// The side inputs whose rows are joined with those of a sparse main input, by number; `None` where that does not make a plan
-/// over non-zeros of it. Extremes of the columns of cells would have to know how many positions each has.
-fn joined_inputs(plan: &CPlan, inputs: &[MatrixBlock], strict_ieee: bool) -> Option<Vec<usize>> {
-    let counts_zeros = |output: &COutput| matches!(output, COutput::ColAgg(agg, _) if !agg.ignores_zeros());
-    if plan.space() == Space::Cells && plan.outputs.iter().any(counts_zeros) {
-        return None;
-    }
+/// The sparse side inputs, the sparsest first.
+fn sparse_sides(plan: &CPlan, inputs: &[MatrixBlock]) -> Vec<CInputId> {
     let sides = plan.inputs.keys().skip(1).filter(|&id| plan.inputs[id].is_matrix());
     let mut sparse: Vec<CInputId> = sides.filter(|&id| inputs[index(id)].format().is_sparse()).collect();
-    sparse.sort_by_key(|&id| std::cmp::Reverse(inputs[index(id)].nnz()));
-    let mut joined: Vec<usize> = plan.joined_inputs(strict_ieee, &sparse)?.into_iter().map(index).collect();
-    joined.sort_unstable();
-    // Plans that are zero with the main input alone are marked.
-    Some(joined).filter(|joined| !joined.is_empty())
+    // Of equally many non-zeros the last input comes first, so that the first ones are left out first.
+    sparse.sort_by_key(|&id| (inputs[index(id)].nnz(), std::cmp::Reverse(id)));
+    sparse
 }
 
 fn mismatch(input: CInputId, block: &MatrixBlock, expected: String) -> SkeletonError {

@@ -1,8 +1,36 @@
 //! Rows of several sparse matrices, joined: a unit has a position wherever one of them has. For plans that are zero where all
-//! of these are ([`fuseline_ir::cplan::CPlan::joined_inputs`]).
+//! of these are ([`fuseline_ir::cplan::CPlan::joined_rows`]).
 
 use crate::visited::RowNumbers;
 use fuseline_matrix::{Csr, JoinedCells, SparseRow};
+use smallvec::SmallVec;
+
+/// The rows of a matrix, where they lie: asked for once, not for each of many short rows.
+#[derive(Clone, Copy)]
+struct Rows<'a> {
+    offsets: &'a [usize],
+    columns: &'a [u32],
+    values: &'a [f64],
+}
+
+impl<'a> Rows<'a> {
+    fn of(csr: &'a Csr) -> Self {
+        Rows { offsets: csr.row_offsets(), columns: csr.columns(), values: csr.values() }
+    }
+
+    fn row(&self, number: usize) -> SparseRow<'a> {
+        let positions = self.offsets[number]..self.offsets[number + 1];
+        SparseRow { columns: &self.columns[positions.clone()], values: &self.values[positions] }
+    }
+
+    /// The non-zeros of some rows.
+    fn non_zeros(&self, numbers: RowNumbers<'_>, rows: usize) -> usize {
+        match numbers {
+            RowNumbers::From(first) => self.offsets[first + rows] - self.offsets[first],
+            RowNumbers::Listed(_) => (0..rows).map(|r| self.row(numbers.get(r)).len()).sum(),
+        }
+    }
+}
 
 /// The joined rows of a unit.
 #[derive(Debug, Default)]
@@ -22,14 +50,13 @@ impl JoinedRows {
         self.values.resize_with(matrices.len(), Vec::new);
         self.offsets.clear();
         self.offsets.push(0);
+        let matrices: SmallVec<[Rows<'_>; 4]> = matrices.iter().map(|csr| Rows::of(csr)).collect();
+        self.reserve(matrices.iter().map(|matrix| matrix.non_zeros(numbers, rows)).sum());
         let mut count = 0;
-        for r in 0..rows {
-            let number = numbers.get(r);
-            let most: usize = matrices.iter().map(|csr| csr.row(number).0.len()).sum();
-            self.reserve(count + most);
-            count += match matrices {
-                [left, right] => self.join_two(count, left.row(number).into(), right.row(number).into()),
-                _ => self.join_several(count, matrices, number),
+        for number in (0..rows).map(|r| numbers.get(r)) {
+            count += match &matrices[..] {
+                [left, right] => self.join_two(count, left.row(number), right.row(number)),
+                matrices => self.join_several(count, matrices, number),
             };
             self.offsets.push(count);
         }
@@ -75,16 +102,15 @@ impl JoinedRows {
     }
 
     /// Finds the columns first, one matrix after the other, and then the cells of each.
-    fn join_several(&mut self, start: usize, matrices: &[&Csr], number: usize) -> usize {
+    fn join_several(&mut self, start: usize, matrices: &[Rows<'_>], number: usize) -> usize {
         let mut count = 0;
-        for csr in matrices {
+        for matrix in matrices {
             self.before.clear();
             self.before.extend_from_slice(&self.columns[start..start + count]);
-            count = join_columns(&self.before, csr.row(number).0, &mut self.columns[start..]);
+            count = join_columns(&self.before, matrix.row(number).columns, &mut self.columns[start..]);
         }
-        for (csr, cells) in matrices.iter().zip(&mut self.values) {
-            let row: SparseRow<'_> = csr.row(number).into();
-            cells_at(&self.columns[start..start + count], row, &mut cells[start..start + count]);
+        for (matrix, cells) in matrices.iter().zip(&mut self.values) {
+            cells_at(&self.columns[start..start + count], matrix.row(number), &mut cells[start..start + count]);
         }
         count
     }

@@ -5,15 +5,16 @@ use crate::SkeletonError;
 use crate::abi::Output;
 use crate::accumulate::Accumulation;
 use crate::aggregate::Aggregation;
-use crate::joined::JoinedRows;
 use crate::operator::Operator;
 use crate::output::{ValuesByPosition, expand_rows, filled_pattern, in_best_format, split_parts, with_pattern};
-use crate::visited::{RowNumbers, VisitedRows};
+use crate::visited::VisitedRows;
 use crate::work::UnitOf;
 use crate::zeros::take_equal_cells;
 use fuseline_ir::cplan::COutput;
 use fuseline_ir::ops::AggOp;
-use fuseline_matrix::{Buffer, BufferPool, Csr, CsrRows, Dense, MatrixBlock};
+use fuseline_matrix::{Buffer, BufferPool, Csr, Dense, MatrixBlock};
+use std::ops::Range;
+use std::sync::Arc;
 
 /// Executes a Cell plan.
 pub(crate) fn execute(operator: &Operator<'_>, csr: &Csr, output: &COutput) -> Result<MatrixBlock, SkeletonError> {
@@ -36,8 +37,8 @@ pub(crate) fn visited<'a>(operator: &'a Operator<'_>) -> VisitedRows<'a> {
 /// The full aggregates of a Cell or MAgg plan.
 pub(crate) fn full(aggregation: &Aggregation<'_>, csr: &Csr) -> MatrixBlock {
     let operator = aggregation.operator;
-    let zeros = csr.rows().saturating_mul(csr.cols()).saturating_sub(positions(operator));
-    aggregation.over(Some(&visited(operator))).with_zeros(&operator.zero_values(), zeros).into_block()
+    let total = aggregation.over(Some(&visited(operator)));
+    total.with_others(&operator.zero_values(), csr.rows().saturating_mul(csr.cols())).into_block()
 }
 
 fn cells(operator: &Operator<'_>, csr: &Csr) -> Result<MatrixBlock, SkeletonError> {
@@ -50,24 +51,9 @@ fn cells(operator: &Operator<'_>, csr: &Csr) -> Result<MatrixBlock, SkeletonErro
     }
     let by_position = by_position(operator);
     Ok(match zero {
-        0.0 => with_pattern(csr, by_position),
+        0.0 => with_pattern(operator.env, csr, by_position),
         fill => filled_pattern(operator.env, csr, &by_position.values, fill).into(),
     })
-}
-
-/// How many cells are visited. Where rows are joined, and zeros count in, it matters alone whether all are.
-fn positions(operator: &Operator<'_>) -> usize {
-    let (binding, matrices) = (&operator.binding, operator.binding.joined_matrices());
-    let most = binding.non_zeros();
-    if matrices.is_empty() || most < binding.rows.saturating_mul(binding.cols) {
-        return most;
-    }
-    let mut joined = JoinedRows::default();
-    let rows = (0..binding.rows).map(|row| {
-        joined.join(&matrices, RowNumbers::From(row), 1);
-        joined.columns().len()
-    });
-    rows.sum()
 }
 
 /// The values at the positions of several matrices, whose rows are joined. Serves Row plans, too.
@@ -75,8 +61,9 @@ pub(crate) fn joined_cells(operator: &Operator<'_>) -> MatrixBlock {
     let (visited, cols) = (visited(operator), operator.binding.cols);
     let work = operator.work(Some(&visited));
     let blocks = operator.run(vec![(); work.len()], |workspace, block, ()| {
-        let spanned = visited.spanned(work.block_rows(block));
-        let mut out = CsrRows::of_empty_rows(spanned.len());
+        let rows = work.block_rows(block);
+        let most = visited.offsets()[rows.end] - visited.offsets()[rows.start];
+        let mut out = StoredRows::new(operator.env.buffers, visited.spanned(rows), most);
         work.for_each_unit(block, |unit| {
             let UnitOf::Segment(segment, _) = unit else { return };
             let layout = &mut workspace.layout;
@@ -86,21 +73,66 @@ pub(crate) fn joined_cells(operator: &Operator<'_>) -> MatrixBlock {
             let numbers = visited.numbers(unit.rows());
             let (columns, offsets) = (layout.joined.columns(), layout.joined.offsets());
             for (r, bounds) in offsets.windows(2).enumerate() {
-                let before = out.values.len();
-                for (&column, &value) in columns[bounds[0]..bounds[1]].iter().zip(&values[bounds[0]..bounds[1]]) {
-                    if value != 0.0 {
-                        out.columns.push(column);
-                        out.values.push(value);
-                    }
-                }
-                out.lengths[numbers.get(r) - spanned.start] = out.values.len() - before;
+                let positions = bounds[0]..bounds[1];
+                out.store(numbers.get(r), &columns[positions.clone()], &values[positions]);
             }
             layout.output = buffer;
         });
         out
     });
-    let csr = if blocks.is_empty() { Csr::empty(visited.csr().rows(), cols) } else { Csr::from_blocks(cols, &blocks) };
-    in_best_format(csr)
+    in_best_format(put_together(operator, &blocks, cols))
+}
+
+/// Rows of a sparse result, which a block stores.
+struct StoredRows {
+    /// The number of the first row.
+    first: usize,
+    /// Non-zeros of each row.
+    lengths: Vec<usize>,
+    columns: Buffer<u32>,
+    values: Buffer,
+    /// The non-zeros of all rows.
+    count: usize,
+}
+
+impl StoredRows {
+    /// Empty rows, with room for so many non-zeros.
+    fn new(buffers: &Arc<BufferPool>, rows: Range<usize>, most: usize) -> Self {
+        StoredRows {
+            first: rows.start,
+            lengths: vec![0; rows.len()],
+            columns: Buffer::recycled(buffers, most),
+            values: Buffer::recycled(buffers, most),
+            count: 0,
+        }
+    }
+
+    /// Stores the cells of a row that are not zero.
+    fn store(&mut self, row: usize, columns: &[u32], values: &[f64]) {
+        let (own_columns, own_values) = (&mut self.columns[self.count..], &mut self.values[self.count..]);
+        let mut kept = 0;
+        for (&column, &value) in columns.iter().zip(values) {
+            // A zero is overwritten by what comes next: no branch has to foresee it.
+            (own_columns[kept], own_values[kept]) = (column, value);
+            kept += usize::from(value != 0.0);
+        }
+        self.lengths[row - self.first] = kept;
+        self.count += kept;
+    }
+}
+
+/// The matrix of the rows of all blocks.
+fn put_together(operator: &Operator<'_>, blocks: &[StoredRows], cols: usize) -> Csr {
+    if blocks.is_empty() {
+        return Csr::empty(operator.binding.rows, cols);
+    }
+    let heights: Vec<usize> = blocks.iter().map(|block| block.lengths.len()).collect();
+    let lengths = |block: usize, out: &mut [usize]| out.copy_from_slice(&blocks[block].lengths);
+    let fill = |block: usize, columns: &mut [u32], values: &mut [f64]| {
+        columns.copy_from_slice(&blocks[block].columns[..blocks[block].count]);
+        values.copy_from_slice(&blocks[block].values[..blocks[block].count]);
+    };
+    operator.env.pool.install(|| Csr::build_in(operator.env.buffers, cols, &heights, lengths, fill))
 }
 
 /// One value for each position.

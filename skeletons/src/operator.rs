@@ -19,7 +19,6 @@ use crate::work::{TileProducts, UnitOf, Work};
 use crate::zeros::ZeroValues;
 use crate::{Execution, Scheduled, SkeletonError};
 use fuseline_ir::cplan::COutput;
-use fuseline_ir::ops::AggOp;
 use fuseline_ir::schedule::{Access, Driver, Extent, Rows, Schedule, Strips, Tile};
 use fuseline_ir::template::Space;
 use fuseline_matrix::{Buffer, BufferPool, StopListener, strips};
@@ -195,20 +194,20 @@ impl Operator<'_> {
         results
     }
 
-    /// What a zero of the main input gives, for plans whose sparse entry runs over its non-zeros. It is no unit of the work,
-    /// and not counted.
-    pub(crate) fn zero_values(&self) -> ZeroValues {
-        let outputs = &self.binding.plan.outputs;
-        if self.binding.plan.sparse_safe || !self.binding.joined.is_empty() {
-            return outputs.iter().map(|_| 0.0).collect();
+    /// How many positions a unit that was laid out has; none if it is a tile.
+    pub(crate) fn positions(&self, layout: &UnitLayout, unit: UnitOf<'_>) -> usize {
+        match unit {
+            UnitOf::Segment(..) if !self.binding.joined.is_empty() => layout.joined.columns().len(),
+            UnitOf::Segment(segment, _) => segment.end - segment.start,
+            UnitOf::Built { rows, .. } => rows.values.len(),
+            UnitOf::Tile(..) | UnitOf::WithoutZeros { .. } => 0,
         }
-        let mut values: ZeroValues = outputs.iter().map(|output| output.agg().map_or(0.0, AggOp::neutral)).collect();
-        let cells = values.chunks_exact_mut(1).map(|values| Output { values, row_stride: 1 });
-        let mut cells: SmallVec<[Output<'_>; INLINE_INPUTS]> = cells.collect();
-        let mut workspace = Workspace::new(self.binding.sides.len());
-        self.genexec(&mut workspace.layout, UnitOf::ZeroCell, &mut cells);
-        drop(cells);
-        values
+    }
+
+    /// What each output has where units have no positions; of those that are aggregated, the aggregate of one such cell.
+    pub(crate) fn zero_values(&self) -> ZeroValues {
+        let outputs = self.binding.plan.outputs.iter().zip(&self.binding.elsewhere);
+        outputs.map(|(output, &value)| output.agg().map_or(value, |agg| agg.of_one(value))).collect()
     }
 
     /// Lays a unit out and runs the plan on it.
@@ -236,7 +235,6 @@ impl Operator<'_> {
                 self.run_sparse(layout, SparseUnit::of_segment(segment, &run, visited), outputs);
             }
             UnitOf::Built { rows, tile } => self.run_sparse(layout, SparseUnit::of_built(rows, tile), outputs),
-            UnitOf::ZeroCell => self.run_sparse(layout, SparseUnit::ZERO_CELL, outputs),
         }
     }
 

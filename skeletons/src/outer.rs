@@ -31,7 +31,7 @@ pub(crate) fn execute(operator: &Operator<'_>, outer_type: OuterType) -> Result<
         OuterType::NoAgg | OuterType::FullAgg => 0,
     };
     Ok(match (binding.main.csr(), outer_type) {
-        (Some(csr), OuterType::NoAgg) => with_pattern(csr, by_position(operator)),
+        (Some(csr), OuterType::NoAgg) => with_pattern(operator.env, csr, by_position(operator)),
         (None, OuterType::NoAgg) => dense_values(operator, binding.dense_main()),
         (_, OuterType::FullAgg) => full(operator),
         (_, OuterType::RightMM) => right_mm(operator, rank),
@@ -87,18 +87,12 @@ fn spread_values(
 /// The aggregate of all cells, most of which are zero.
 fn full(operator: &Operator<'_>) -> MatrixBlock {
     let aggregation = Aggregation::new(operator);
-    let (total, zeros) = match operator.binding.main.csr() {
-        Some(csr) => {
-            let total = aggregation.over(Some(&visited(operator)));
-            (total, csr.rows().saturating_mul(csr.cols()) - csr.nnz())
-        }
-        None => {
-            let dense = operator.binding.dense_main();
-            let (total, nonzeros) = aggregation.over_nonzeros(&DenseFactors::new(operator, dense));
-            (total, dense.values().len() - nonzeros)
-        }
+    let total = match operator.binding.main.csr() {
+        Some(_) => aggregation.over(Some(&visited(operator))),
+        None => aggregation.over_nonzeros(&DenseFactors::new(operator, operator.binding.dense_main())),
     };
-    total.with_zeros(&operator.zero_values(), zeros).into_block()
+    let cells = operator.binding.rows.saturating_mul(operator.binding.cols);
+    total.with_others(&operator.zero_values(), cells).into_block()
 }
 
 /// `W %*% V`: each block owns rows of the output.

@@ -113,9 +113,10 @@ pub(crate) struct ValuesByPosition {
 
 /// A sparse result with the positions of `pattern`, which the two share. Zeros are not stored, and the format is the one that
 /// suits the number of non-zeros.
-pub(crate) fn with_pattern(pattern: &Csr, by_position: ValuesByPosition) -> MatrixBlock {
+pub(crate) fn with_pattern(env: &Execution<'_>, pattern: &Csr, by_position: ValuesByPosition) -> MatrixBlock {
     let csr = pattern.with_values(by_position.values);
-    in_best_format(if by_position.have_zeros { csr.without_stored_zeros() } else { csr })
+    let without_zeros = || env.pool.install(|| csr.without_stored_zeros_in(env.buffers));
+    in_best_format(if by_position.have_zeros { without_zeros() } else { csr })
 }
 
 /// The matrix in the format that suits the number of its non-zeros.

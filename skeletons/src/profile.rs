@@ -2,7 +2,7 @@
 
 use crate::SkeletonError;
 use crate::binding::{Binding, cells};
-use crate::roles::{Role, needs_columns, needs_rows, reads_row_index};
+use crate::roles::{Role, reads_row_index};
 use fuseline_ir::cplan::{CNode, COutput, CellType, RowType, Variant};
 use fuseline_ir::ops::AggOp;
 use fuseline_ir::schedule::{Flow, Profile, RowProfile};
@@ -20,9 +20,9 @@ pub(crate) fn profile(binding: &Binding<'_>) -> Result<Profile, SkeletonError> {
         cols: binding.cols,
         runs_over_non_zeros: binding.main.csr().is_some() && binding.runs_sparse_entry,
         skips_empty_rows: leaves_rows_out(binding) && knows_rows(binding) && !reads_row_index(binding.plan),
-        keeps_rows: needs_rows(binding.plan),
+        keeps_rows: binding.plan.keeps_rows(),
         joins_rows: !binding.joined.is_empty(),
-        keeps_columns: needs_columns(binding.plan),
+        keeps_columns: binding.plan.keeps_columns(),
         row: RowProfile {
             longest_computed: binding.longest_computed_vector(),
             widest: binding.widest_row(),
@@ -68,7 +68,7 @@ pub(crate) fn skips_empty_units(binding: &Binding<'_>) -> bool {
 /// Whether nodes or the variant know rows; where none do, positions alone count.
 fn knows_rows(binding: &Binding<'_>) -> bool {
     binding.plan.space() != Space::Cells
-        || needs_rows(binding.plan)
+        || binding.plan.keeps_rows()
         || binding.sides.iter().flatten().any(|side| side.role == Role::Cell)
 }
 

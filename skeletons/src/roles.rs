@@ -79,21 +79,9 @@ pub(crate) fn index(input: CInputId) -> usize {
     input.as_u32() as usize
 }
 
-/// Whether a value belongs to one row: a skeleton then keeps rows apart, where it may otherwise run through them.
-pub(crate) fn needs_rows(plan: &CPlan) -> bool {
-    plan.outputs.iter().any(|output| matches!(output, COutput::RowAgg(..)))
-        || plan.nodes.values().any(|node| matches!(node, CNode::SideRowScalar(..) | CNode::RowIndex))
-}
-
 /// Whether a node is the number of the row.
 pub(crate) fn reads_row_index(plan: &CPlan) -> bool {
     plan.nodes.values().any(|node| matches!(node, CNode::RowIndex))
-}
-
-/// Whether a value belongs to one column.
-pub(crate) fn needs_columns(plan: &CPlan) -> bool {
-    plan.space() != Space::Rows && plan.outputs.iter().any(|output| matches!(output, COutput::ColAgg(..)))
-        || plan.nodes.values().any(|node| matches!(node, CNode::SideColScalar(_)))
 }
 
 /// Whether the plan has a sparse entry: code for units whose main input is CSR. That is a rule for all backends, since the

@@ -51,7 +51,11 @@ impl<'a> Row<'a> {
     fn by_row(&self) -> Result<MatrixBlock, SkeletonError> {
         if let (Some(csr), true) = (self.operator.binding.main.csr(), self.lies_by_position()) {
             let joins = !self.operator.binding.joined.is_empty();
-            return Ok(if joins { joined_cells(self.operator) } else { with_pattern(csr, by_position(self.operator)) });
+            return Ok(if joins {
+                joined_cells(self.operator)
+            } else {
+                with_pattern(self.operator.env, csr, by_position(self.operator))
+            });
         }
         let cols = self.outputs[0].cells_per_row();
         if let Some(visited) = self.visited.filter(|visited| self.has_sparse_result(visited, cols)) {

@@ -137,8 +137,16 @@ impl Source for Cow<'_, Dense> {
         columns.iter().for_each(|&column| out[column as usize] = cells[column as usize]);
     }
 
+    fn write_columns(&self, numbers: RowNumbers<'_>, rows: usize, columns: &[u32], row_stride: usize, out: &mut [f64]) {
+        // Found once, not for each of many rows.
+        let (values, cols) = (self.values(), Dense::cols(self));
+        for r in 0..rows {
+            let cells = &values[numbers.get(r) * cols..];
+            columns.iter().for_each(|&column| out[r * row_stride + column as usize] = cells[column as usize]);
+        }
+    }
+
     fn gather(&self, positions: Positions<'_>, _: &mut DenseRow, out: &mut [f64]) {
-        // Found once, not for each of many short rows.
         let (values, cols) = (self.values(), Dense::cols(self));
         positions.for_each_row(|i, first, columns| {
             gather_row(&values[i * cols + positions.first_col..(i + 1) * cols], columns, &mut out[first..]);

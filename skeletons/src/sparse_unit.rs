@@ -24,27 +24,6 @@ pub(crate) struct SparseUnit<'a> {
 }
 
 impl<'a> SparseUnit<'a> {
-    /// One cell, which is zero.
-    pub(crate) const ZERO_CELL: SparseUnit<'static> = SparseUnit {
-        rows: 1,
-        first_col: 0,
-        cols: 1,
-        columns: &[0],
-        row_offsets: &[0, 1],
-        values: &[0.0],
-        products: &[],
-        joined: None,
-        positions: Positions {
-            numbers: RowNumbers::From(0),
-            offsets: &[0, 1],
-            start: 0,
-            end: 1,
-            columns: &[0],
-            first_col: 0,
-            cols: 1,
-        },
-    };
-
     /// A segment; `run` is where it starts and ends.
     pub(crate) fn of_segment(segment: Segment, run: &'a [usize; 2], visited: &'a VisitedRows<'a>) -> Self {
         let Segment { first_row, rows, start, end } = segment;

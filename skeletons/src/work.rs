@@ -34,8 +34,6 @@ pub(crate) enum UnitOf<'a> {
         /// The products of its factors.
         products: TileProducts<'a>,
     },
-    /// One cell that is zero, of a main input that nothing else is read beside.
-    ZeroCell,
 }
 
 /// What is known of a tile of products before it runs.
@@ -110,7 +108,6 @@ impl UnitOf<'_> {
             | UnitOf::Segment(Segment { first_row, rows, .. }, _)
             | UnitOf::Built { tile: Tile { first_row, rows, .. }, .. }
             | UnitOf::WithoutZeros { tile: Tile { first_row, rows, .. }, .. } => *first_row..*first_row + *rows,
-            UnitOf::ZeroCell => 0..1,
         }
     }
 
@@ -118,7 +115,7 @@ impl UnitOf<'_> {
     pub(crate) fn first_col(&self) -> usize {
         match self {
             UnitOf::Tile(tile, _) | UnitOf::Built { tile, .. } | UnitOf::WithoutZeros { tile, .. } => tile.first_col,
-            UnitOf::Segment(..) | UnitOf::ZeroCell => 0,
+            UnitOf::Segment(..) => 0,
         }
     }
 

@@ -1,12 +1,11 @@
-//! The zeros of a sparse main input that are not visited, and what they contribute to aggregates.
+//! The zeros of a sparse main input, and of what is joined with it, that are not visited, and what they contribute to
+//! aggregates.
 //!
-//! In a plan that is marked sparse-safe a zero gives zero. In a Cell or MAgg plan that reads nothing beside the main
-//! input but scalars, it gives one constant, which is computed once by running the plan on a zero: so the plan runs over
-//! non-zeros, too, and the constant is aggregated as often as there are zeros.
+//! In a plan that is marked sparse-safe a zero gives zero. Other plans over cells that have one value wherever these matrices
+//! are zero run over non-zeros, too ([`fuseline_ir::cplan::CPlan::joined_cells`]), and that value is aggregated as often as
+//! there are zeros.
 
-use fuseline_ir::cplan::{CNode, CPlan};
 use fuseline_ir::ops::{AggOp, BinaryOp};
-use fuseline_ir::template::Space;
 use smallvec::SmallVec;
 
 /// The most outputs that are kept on the stack.
@@ -15,22 +14,6 @@ const INLINE_OUTPUTS: usize = 4;
 /// The value of each output of a plan where the main input is zero; for outputs that are aggregated, the aggregate of
 /// one such cell.
 pub(crate) type ZeroValues = SmallVec<[f64; INLINE_OUTPUTS]>;
-
-/// Whether every zero of the main input gives the same value, since the plan reads neither side inputs nor positions.
-pub(crate) fn zero_is_constant(plan: &CPlan) -> bool {
-    let is_plain = |node: &CNode| {
-        matches!(
-            node,
-            CNode::Main
-                | CNode::Scalar(_)
-                | CNode::Literal(_)
-                | CNode::Unary(..)
-                | CNode::Binary(..)
-                | CNode::Ternary(..)
-        )
-    };
-    plan.space() == Space::Cells && plan.nodes.values().all(is_plain)
-}
 
 /// Takes `count` more cells into an aggregate, each of which alone has the aggregate `value`.
 pub(crate) fn take_equal_cells(agg: AggOp, aggregate: f64, value: f64, count: usize) -> f64 {
@@ -53,11 +36,7 @@ mod tests {
     fn equal_cells_aggregate_as_one_by_one() {
         for &agg in AggOp::ALL.iter().filter(|agg| agg.merges()) {
             for value in [0.0, 1.0, -2.0] {
-                let cell = match agg {
-                    AggOp::SumSq => value * value,
-                    AggOp::Nnz => f64::from(u8::from(value != 0.0)),
-                    _ => value,
-                };
+                let cell = agg.of_one(value);
                 let start = agg.merge(agg.neutral(), 3.0);
                 let one_by_one = (0..7).fold(start, |aggregate, _| agg.merge(aggregate, cell));
                 assert_eq!(take_equal_cells(agg, start, cell, 7), one_by_one, "{agg} of {value}");

@@ -22,10 +22,12 @@ pub(crate) enum Form {
     Products,
     /// Element-wise, with a matrix: zeros of both give zeros.
     Joined,
+    /// Element-wise, with a matrix: zeros of both give one value, which is not zero. Plans over cells alone.
+    Constant,
 }
 
 impl Form {
-    pub(crate) const ALL: &[Form] = &[Form::Kept, Form::Filled, Form::Products, Form::Joined];
+    pub(crate) const ALL: &[Form] = &[Form::Kept, Form::Filled, Form::Products, Form::Joined, Form::Constant];
 }
 
 /// Which format an input gets.
@@ -53,7 +55,12 @@ impl Plan {
     /// The plan; `None` where the variant has no such form.
     pub(crate) fn new(row: &Row, form: Form, kind: SideKind) -> Option<Plan> {
         let mut builder = Builder::new(row.variant, kind, form, row.agg);
-        if form == Form::Joined && (kind != SideKind::Matrix || builder.plan.space() == Space::Factors) {
+        let needs_matrix = matches!(form, Form::Joined | Form::Constant);
+        let space = builder.plan.space();
+        if needs_matrix && (kind != SideKind::Matrix || space == Space::Factors) {
+            return None;
+        }
+        if form == Form::Constant && space != Space::Cells {
             return None;
         }
         match row.variant {
@@ -69,12 +76,13 @@ impl Plan {
     }
 
     /// Whether no more cells are visited than a sparse main input and a sparse side input store: of plans that are zero where
-    /// both are. Columns, whose extremes would have to know how many zeros each has, have all cells visited.
+    /// both are, or have one value there. Columns, and cells that have that value, would have to know how many zeros there are.
     pub(crate) fn goes_by_joined_non_zeros(&self) -> bool {
         let counts_zeros =
             || self.cplan.outputs.iter().any(|output| output.agg().is_some_and(|agg| !agg.ignores_zeros()));
-        let is_joined = self.form == Form::Joined;
+        let is_joined = matches!(self.form, Form::Joined | Form::Constant);
         match self.cplan.variant {
+            Variant::Cell(CellType::ColAgg | CellType::NoAgg) if self.form == Form::Constant => false,
             Variant::Cell(CellType::ColAgg) | Variant::Row(RowType::ColAgg | RowType::FullAgg) if counts_zeros() => {
                 false
             }
@@ -117,7 +125,7 @@ impl Builder {
             builder.matrix(Part::Factor, |m, _| (m, WIDTH));
             builder.matrix(Part::Factor, |_, n| (n, WIDTH));
         } else {
-            builder.plan.sparse_safe = !matches!(form, Form::Filled | Form::Joined);
+            builder.plan.sparse_safe = !matches!(form, Form::Filled | Form::Joined | Form::Constant);
         }
         builder
     }
@@ -165,10 +173,15 @@ impl Builder {
     fn combine(&mut self, x: CNodeId, side: CNodeId) -> CNodeId {
         let op = match self.form {
             Form::Filled => BinaryOp::Plus,
-            Form::Joined => BinaryOp::Minus,
+            Form::Joined | Form::Constant => BinaryOp::Minus,
             Form::Kept | Form::Products => BinaryOp::Mult,
         };
-        self.binary(op, x, side)
+        let combined = self.binary(op, x, side);
+        if self.form != Form::Constant {
+            return combined;
+        }
+        let two = self.literal(2.0);
+        self.binary(BinaryOp::Plus, combined, two)
     }
 
     fn scalar(&mut self) -> CNodeId {
@@ -209,7 +222,7 @@ impl Builder {
                 self.push(CNode::SideColScalar(row))
             }
             SideKind::Column => self.column(),
-            SideKind::Matrix if self.form == Form::Joined => {
+            SideKind::Matrix if matches!(self.form, Form::Joined | Form::Constant) => {
                 let full = self.matrix(Part::Side, |m, n| (m, n));
                 self.push(CNode::SideCell(full))
             }

@@ -1,7 +1,6 @@
 //! Configurations that run a case, drawn from its seed, and the sessions that serve them.
 
 use fuseline::{BackendKind, CompileOptions, CpuFeatures, Enumeration, LlvmLevel, Mode, PrimitiveMode, Session};
-use fuseline_passes::facts::TemplateLimits;
 use fuseline_vecprims::Isa;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
@@ -24,8 +23,6 @@ pub(crate) enum Plan {
 /// What changes plans or the meaning of zeros besides the policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Rules {
-    /// Templates apply to matrices of any size.
-    pub(crate) tiny: bool,
     pub(crate) strict_ieee: bool,
     pub(crate) rewrites: bool,
 }
@@ -111,15 +108,11 @@ impl Plan {
 }
 
 impl Rules {
-    /// The usual meaning, for matrices of any size.
-    pub(crate) const TINY: Rules = Rules { tiny: true, strict_ieee: false, rewrites: true };
+    /// The usual meaning.
+    pub(crate) const USUAL: Rules = Rules { strict_ieee: false, rewrites: true };
 
     fn draw(random: &mut Pcg64Mcg) -> Rules {
-        Rules {
-            tiny: random.random_bool(0.75),
-            strict_ieee: random.random_bool(0.15),
-            rewrites: random.random_bool(0.85),
-        }
+        Rules { strict_ieee: random.random_bool(0.15), rewrites: random.random_bool(0.85) }
     }
 }
 
@@ -215,7 +208,6 @@ impl Configuration {
             llvm,
             rewrites: self.rules.rewrites,
             strict_ieee: self.rules.strict_ieee,
-            template_limits: if self.rules.tiny { TemplateLimits::tiny() } else { TemplateLimits::default() },
             ..CompileOptions::default()
         }
     }

@@ -108,7 +108,7 @@ pub(crate) fn extents(random: &mut Pcg64Mcg) -> (usize, usize) {
         0..75 => 400,
         75..97 => 3_000,
         97..99 => 20_000,
-        // Beyond the usual floors of Outer.
+        // Outer operators have several tiles.
         _ => 90_000,
     };
     let least_cells = if most_cells > 80_000 { 66_100 } else { 0 };

@@ -50,7 +50,6 @@ impl Tally {
         let Configuration { plan, rules, tier } = configuration;
         self.executions += 1;
         self.count("plan", plan.name());
-        self.count("floors", if rules.tiny { "none" } else { "usual" });
         self.count("arithmetic", if rules.strict_ieee { "strict" } else { "default" });
         self.count("rewrites", if rules.rewrites { "on" } else { "off" });
         self.count("backend", format!("{:?}", tier.backend));
@@ -139,7 +138,6 @@ fn wanted(has_llvm: bool) -> Vec<(&'static str, Vec<String>)> {
         ("density", names(&DENSITIES)),
         ("threads", THREADS.iter().map(ToString::to_string).collect()),
         ("cpu", cpus().iter().map(|cpu| format!("{cpu:?}")).collect()),
-        ("floors", names(&["none", "usual"])),
         ("arithmetic", names(&["default", "strict"])),
         ("rewrites", names(&["on", "off"])),
         ("template", names(&["cell", "row", "magg", "outer"])),

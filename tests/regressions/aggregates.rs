@@ -34,7 +34,7 @@ fn check_large_extremes(cell: fn(usize, usize) -> f64) {
 
 /// Checks a large case in default arithmetic under few policies.
 fn check_few(case: &Case) {
-    let mut configurations = all(Rules::TINY);
+    let mut configurations = all(Rules::USUAL);
     configurations.retain(|configuration| matches!(configuration.plan, Plan::Base | Plan::FuseAll | Plan::CostBased));
     if let Err(failure) = Checker::default().check_case(case, &configurations) {
         let place = failure.configuration.map_or("the oracle".to_owned(), |place| place.to_string());

@@ -4,16 +4,10 @@ use crate::harness::case::{Case, runtime_value};
 use crate::harness::check::accepted;
 use crate::{case, check, check_lines, csr, dense, mixed, sparse};
 use fuseline::{BackendKind, CompileOptions, Mode, RuntimeValue, Session, Statistics};
-use fuseline_passes::facts::TemplateLimits;
 
-/// The statistics of a run in one mode, for matrices of any size.
+/// The statistics of a run in one mode.
 fn statistics(case: &Case, mode: Mode) -> Statistics {
-    let options = CompileOptions {
-        mode,
-        backend: BackendKind::Interp,
-        template_limits: TemplateLimits::tiny(),
-        ..CompileOptions::default()
-    };
+    let options = CompileOptions { mode, backend: BackendKind::Interp, ..CompileOptions::default() };
     let session = Session::new(options).expect("a session of this machine");
     session.run_dag(&case.dag().expect("it is a DAG"), case.variables()).expect("it runs").statistics
 }
@@ -30,11 +24,7 @@ fn a_plan_is_reused_for_other_inputs_in_the_right_order() {
             "write \"o\" %5".to_owned(),
         ]
     };
-    let options = CompileOptions {
-        backend: BackendKind::Interp,
-        template_limits: TemplateLimits::tiny(),
-        ..CompileOptions::default()
-    };
+    let options = CompileOptions { backend: BackendKind::Interp, ..CompileOptions::default() };
     let session = Session::new(options).expect("a session of this machine");
     let mut hits = Vec::new();
     // The same expression, the same with permuted inputs, and the first with other names of its leaves.

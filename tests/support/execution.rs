@@ -10,7 +10,6 @@ use fuseline_interp::oracle::{self, OracleValue};
 use fuseline_ir::hop::{HopDag, HopOp};
 use fuseline_ir::{SizeInfo, Value};
 use fuseline_passes::explain::{operator_legend, plan_text};
-use fuseline_passes::facts::TemplateLimits;
 use fuseline_passes::machine::Machine;
 use fuseline_passes::pipeline::{Selection, Stage};
 use rand::{RngExt, SeedableRng};
@@ -25,9 +24,9 @@ fn dags(input: &Input<'_>) -> Result<Vec<(String, HopDag)>, String> {
     }
 }
 
-/// Options for small matrices: templates without lower limits on sizes.
-fn small(backend: BackendKind) -> CompileOptions {
-    CompileOptions { backend, template_limits: TemplateLimits::tiny(), ..CompileOptions::default() }
+/// Options with a backend.
+fn with_backend(backend: BackendKind) -> CompileOptions {
+    CompileOptions { backend, ..CompileOptions::default() }
 }
 
 /// The fusion plans of a script's blocks, for one machine wherever the test runs. Options: `mode=`, and those of the script.
@@ -66,7 +65,8 @@ pub(crate) fn llvm(input: &Input<'_>) -> Result<String, String> {
         Some("inlined") => PrimitiveMode::Inlined,
         Some(other) => return Err(format!("unknown option prims={other}")),
     };
-    let options = CompileOptions { primitives, cpu: CpuFeatures::Avx2, keep_code: true, ..small(BackendKind::Llvm) };
+    let options =
+        CompileOptions { primitives, cpu: CpuFeatures::Avx2, keep_code: true, ..with_backend(BackendKind::Llvm) };
     let session = Session::new(options).map_err(|error| error.to_string())?;
     let (mut text, mut modules, mut seen) = (String::new(), String::new(), Vec::new());
     for (name, dag) in dags(input)? {
@@ -113,7 +113,7 @@ fn run_script(input: &Input<'_>) -> Result<String, String> {
         for backend in backends() {
             for threads in [1, 3] {
                 let label = format!("{label}: {backend:?} on {threads} threads");
-                let session = Session::new(CompileOptions { mode: *mode, threads, ..small(backend) });
+                let session = Session::new(CompileOptions { mode: *mode, threads, ..with_backend(backend) });
                 let session = session.map_err(|error| error.to_string())?;
                 let mut printed = Vec::new();
                 session
@@ -179,7 +179,7 @@ fn run_mode(
     for backend in backends() {
         for threads in [1, 3] {
             let label = format!("{backend:?} on {threads} threads");
-            let session = Session::new(CompileOptions { mode, threads, ..small(backend) });
+            let session = Session::new(CompileOptions { mode, threads, ..with_backend(backend) });
             let session = session.map_err(|error| error.to_string())?;
             let outcome = session.run_dag(dag, variables.clone()).map_err(|error| format!("{label}: {error}"))?;
             check_values(expected, &outcome.variables).map_err(|error| format!("{label}: {error}"))?;

@@ -99,9 +99,6 @@ macro_rules! for_each_family {
             SegmentRowAggFn SEGMENT_ROW_AGG (rows: usize, row_offsets: *const usize, a: *const f64, cols: usize, out: *mut f64, out_row: usize) {
                 segment_row_agg [A: Aggregate] = rows::segment_row_agg::<V, A, N>(rows, row_offsets, a, cols, out, out_row);
             }
-            SegmentFullAggFn SEGMENT_FULL_AGG (rows: usize, row_offsets: *const usize, a: *const f64, out: *mut f64) {
-                segment_full_agg [A: Aggregate] = rows::segment_full_agg::<V, A, N>(rows, row_offsets, a, out);
-            }
             SparseColAggFn SPARSE_COL_AGG (rows: usize, row_offsets: *const usize, columns: *const u32, a: *const f64, acc: *mut f64) {
                 sparse_col_agg [A: Aggregate] = sparse::col_agg::<A>(CsrRows::new(rows, row_offsets, columns, a), acc);
             }

@@ -62,8 +62,6 @@ pub enum Primitive {
     OuterMultAdd,
     /// `segment_row_{agg}`
     SegmentRowAgg(AggOp),
-    /// `segment_full_{agg}`; no mean, no variance.
-    SegmentFullAgg(AggOp),
     /// `sparse_col_{agg}`; no mean, no variance.
     SparseColAgg(AggOp),
     /// `segment_spread`
@@ -96,7 +94,7 @@ impl Primitive {
         for &op in AggOp::ALL {
             all.extend([RowAgg(op), SegmentRowAgg(op)]);
             if op.merges() {
-                all.extend([FullAgg(op), ColAgg(op), SegmentFullAgg(op), SparseColAgg(op)]);
+                all.extend([FullAgg(op), ColAgg(op), SparseColAgg(op)]);
             }
             if op.is_cumulative() {
                 all.push(RowCumulative(op));
@@ -138,7 +136,6 @@ impl Primitive {
             Primitive::MatMultAdd => MAT_MULT_ADD,
             Primitive::OuterMultAdd => OUTER_MULT_ADD,
             Primitive::SegmentRowAgg(_) => SEGMENT_ROW_AGG,
-            Primitive::SegmentFullAgg(_) => SEGMENT_FULL_AGG,
             Primitive::SparseColAgg(_) => SPARSE_COL_AGG,
             Primitive::SegmentSpread => SEGMENT_SPREAD,
             Primitive::SparseGather => SPARSE_GATHER,
@@ -169,7 +166,6 @@ impl Primitive {
             Primitive::MatMultAdd => table.mat_mult_add as usize,
             Primitive::OuterMultAdd => table.outer_mult_add as usize,
             Primitive::SegmentRowAgg(op) => table.segment_row_agg[op as usize] as usize,
-            Primitive::SegmentFullAgg(op) => table.segment_full_agg[op as usize] as usize,
             Primitive::SparseColAgg(op) => table.sparse_col_agg[op as usize] as usize,
             Primitive::SegmentSpread => table.segment_spread as usize,
             Primitive::SparseGather => table.sparse_gather as usize,
@@ -212,7 +208,6 @@ impl fmt::Display for Primitive {
             Primitive::MatMultAdd => f.write_str("mat_mult_add"),
             Primitive::OuterMultAdd => f.write_str("outer_mult_add"),
             Primitive::SegmentRowAgg(op) => write!(f, "segment_row_{op}"),
-            Primitive::SegmentFullAgg(op) => write!(f, "segment_full_{op}"),
             Primitive::SparseColAgg(op) => write!(f, "sparse_col_{op}"),
             Primitive::SegmentSpread => f.write_str("segment_spread"),
             Primitive::SparseGather => f.write_str("sparse_gather"),

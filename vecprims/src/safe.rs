@@ -188,17 +188,6 @@ impl Primitives {
         unsafe { function(rows, row_offsets.as_ptr(), values.as_ptr(), cols, out_values, out.row_stride) }
     }
 
-    /// The aggregate of the values of all rows, without the zeros (no mean, no variance).
-    pub fn segment_full_agg(&self, op: AggOp, row_offsets: &[usize], values: &[f64]) -> f64 {
-        check_merges(op);
-        check_offsets(row_offsets, values.len());
-        let (rows, mut result) = (row_offsets.len() - 1, 0.0);
-        let function = self.segment_full_agg[op as usize];
-        // SAFETY: the offsets lie within the values, and the table is this machine's.
-        unsafe { function(rows, row_offsets.as_ptr(), values.as_ptr(), &raw mut result) };
-        result
-    }
-
     /// Merges each value into the cell of `acc` that its column names (no mean, no variance).
     pub fn sparse_col_agg(&self, op: AggOp, a: CsrTile<'_>, acc: &mut [f64]) {
         check_merges(op);

@@ -6,7 +6,7 @@ use cranelift_entity::EntityRef;
 use fuseline_ir::cplan::{CNodeId, COutput, FACTOR_U, FACTOR_V};
 use fuseline_ir::ops::AggOp;
 use fuseline_skeletons::abi::{Main, Output};
-use fuseline_vecprims::{Tile, TileMut};
+use fuseline_vecprims::{CsrTile, Primitives, Tile, TileMut};
 
 /// Writes an output of the plan.
 pub(crate) fn write(frame: &mut Frame<'_>, declared: &COutput, output: &mut Output<'_>) {
@@ -123,9 +123,15 @@ fn full_agg_of_cells(frame: &mut Frame<'_>, agg: AggOp, node: CNodeId) -> f64 {
     let value = spread(frame, node);
     let (memory, primitives) = (frame.memory(), frame.kernel.primitives);
     match memory.sparse_main() {
-        Some(main) => primitives.segment_full_agg(agg, main.row_offsets, memory.values(value)),
+        Some(main) => full_agg_of_positions(primitives, agg, with_values(main, memory.values(value))),
         None => primitives.full_agg(agg, frame.unit.rows, frame.unit.cols, memory.tile(value)),
     }
+}
+
+/// Positions are one run, whatever their rows.
+fn full_agg_of_positions(primitives: &Primitives, agg: AggOp, rows: CsrTile<'_>) -> f64 {
+    let count = rows.row_offsets.last().map_or(0, |end| end - rows.row_offsets[0]);
+    primitives.full_agg(agg, 1, count, Tile::new(rows.values, count))
 }
 
 fn full_agg_of_rows(frame: &mut Frame<'_>, agg: AggOp, node: CNodeId) -> f64 {
@@ -136,7 +142,7 @@ fn full_agg_of_rows(frame: &mut Frame<'_>, agg: AggOp, node: CNodeId) -> f64 {
     let value = if is_scalar { per_row(frame, node) } else { frame.value(node) };
     let (memory, primitives) = (frame.memory(), frame.kernel.primitives);
     match sparse.map(|sparse| sparse.rows(memory)) {
-        Some(sparse) => primitives.segment_full_agg(agg, sparse.row_offsets, sparse.values),
+        Some(sparse) => full_agg_of_positions(primitives, agg, sparse),
         None if is_scalar => primitives.full_agg(agg, 1, rows, memory.tile(Value { by_row: false, ..value })),
         None => primitives.full_agg(agg, rows, value.len, memory.tile(value)),
     }

@@ -27,7 +27,7 @@ mod variant;
 mod verify;
 
 pub use output::{COutput, ProductOrder, StatedOutput};
-pub use positions::Positions;
+pub use positions::{Positions, fewest};
 pub use shapes::{Shape, Shapes};
 pub use text::{parse, parse_all};
 pub use variant::{CellType, OuterType, RowType, Variant};
@@ -289,6 +289,18 @@ impl CPlan {
             Space::Cells | Space::Rows => 1,
             Space::Factors => 3,
         }
+    }
+
+    /// Whether a value belongs to one row: what runs the plan then keeps rows apart, where it may otherwise run through them.
+    pub fn keeps_rows(&self) -> bool {
+        self.outputs.iter().any(|output| matches!(output, COutput::RowAgg(..)))
+            || self.nodes.values().any(|node| matches!(node, CNode::SideRowScalar(..) | CNode::RowIndex))
+    }
+
+    /// Whether a value belongs to one column.
+    pub fn keeps_columns(&self) -> bool {
+        self.space() != Space::Rows && self.outputs.iter().any(|output| matches!(output, COutput::ColAgg(..)))
+            || self.nodes.values().any(|node| matches!(node, CNode::SideColScalar(_)))
     }
 
     /// The operations that do work: everything but inputs and constants.

@@ -5,6 +5,8 @@
 //! to be zero. Operands that have cells for all columns are gathered, and values of a row repeated. What is not computed cell
 //! by cell (aggregates, products, most outputs) takes a list of positions for a vector whose other cells are zero.
 //!
+//! Plans over cells are evaluated at the non-zeros of the main input alone if they have one value elsewhere, zero or not.
+//!
 //! `X + Y` is zero only where both are. Such plans visit the positions of either: the rows of the two are joined before code
 //! sees them, so that for it there is one main row, with zeros where Y alone has a position.
 
@@ -21,7 +23,7 @@ pub struct Positions {
 }
 
 impl Positions {
-    /// Whether the main row must be joined with rows of side inputs: [`CPlan::joined_inputs`] says with which.
+    /// Whether the main row must be joined with rows of side inputs: [`CPlan::joined_rows`] says with which.
     pub fn joins(&self) -> bool {
         self.joins
     }
@@ -54,33 +56,39 @@ impl CPlan {
         })
     }
 
-    /// The fewest of these side inputs, which are sparse, at whose non-zeros the plan must be evaluated besides those of the
-    /// main input; `None` if that is not enough. Where several do, the first of them are left out.
-    pub fn joined_inputs(&self, strict: bool, sparse: &[CInputId]) -> Option<Vec<CInputId>> {
+    /// The fewest of these side inputs, which are sparse, at whose non-zeros a Row plan must be evaluated besides those of the
+    /// main input; `None` if that is not enough. Where several do, the last of them are left out.
+    pub fn joined_rows(&self, strict: bool, sparse: &[CInputId]) -> Option<Vec<CInputId>> {
+        let found = self.positions(strict)?;
+        fewest(&self.candidates_of(sparse), |joined| {
+            Search { found: found.clone(), ..Search::new(self, strict, joined) }.takes_positions()
+        })
+    }
+
+    /// The fewest of these side inputs, which are sparse, at whose non-zeros a plan over cells must be evaluated besides those of
+    /// the main input, and what each output has, or takes in, elsewhere: one value, which is zero where something is joined and
+    /// cells have places in the result. `None` if that is not enough. Where several do, the last of them are left out.
+    pub fn joined_cells(
+        &self,
+        strict: bool,
+        sparse: &[CInputId],
+        scalars: &dyn Fn(CInputId) -> f64,
+    ) -> Option<(Vec<CInputId>, Vec<f64>)> {
+        let elsewhere = |joined: &[CInputId]| {
+            let values = self.values_at_zero(strict, joined, &|input| Some(scalars(input)));
+            self.outputs.iter().map(|output| values[output.node()]).collect::<Option<Vec<f64>>>()
+        };
+        let joined = fewest(&self.candidates_of(sparse), |joined| elsewhere(joined).is_some())?;
+        let values = elsewhere(&joined)?;
+        let mut outputs = self.outputs.iter().zip(&values);
+        let is_taken = joined.is_empty() || outputs.all(|(output, &value)| takes_elsewhere(output, value));
+        is_taken.then_some((joined, values))
+    }
+
+    /// Those of some side inputs whose non-zeros may be joined with those of the main one.
+    fn candidates_of(&self, sparse: &[CInputId]) -> Vec<CInputId> {
         let candidates = self.candidates();
-        let mut joined: Vec<CInputId> = sparse.iter().copied().filter(|input| candidates.contains(input)).collect();
-        let positions = match self.space() {
-            Space::Cells => None,
-            Space::Rows => Some(self.positions(strict)?),
-            Space::Factors => return None,
-        };
-        let suffices = |joined: &[CInputId]| match &positions {
-            None => {
-                let at_zero = self.values_at_zero(strict, joined);
-                self.outputs.iter().all(|output| at_zero[output.node()] == Some(0.0))
-            }
-            Some(found) => Search { found: found.clone(), ..Search::new(self, strict, joined) }.takes_positions(),
-        };
-        if !suffices(&joined) {
-            return None;
-        }
-        for &input in sparse {
-            let others: Vec<CInputId> = joined.iter().copied().filter(|&other| other != input).collect();
-            if suffices(&others) {
-                joined = others;
-            }
-        }
-        Some(joined)
+        sparse.iter().copied().filter(|input| candidates.contains(input)).collect()
     }
 
     /// The side inputs of the main input's dimensions that are read cell by cell, or row by row, and otherwise not.
@@ -94,7 +102,12 @@ impl CPlan {
     }
 
     /// The value of each node where the main input, and these side inputs, are zero, if it is known.
-    fn values_at_zero(&self, strict: bool, joined: &[CInputId]) -> SecondaryMap<CNodeId, Option<f64>> {
+    fn values_at_zero(
+        &self,
+        strict: bool,
+        joined: &[CInputId],
+        scalars: &dyn Fn(CInputId) -> Option<f64>,
+    ) -> SecondaryMap<CNodeId, Option<f64>> {
         let mut values: SecondaryMap<CNodeId, Option<f64>> = SecondaryMap::new();
         for (id, node) in &self.nodes {
             values[id] = match *node {
@@ -102,6 +115,7 @@ impl CPlan {
                 CNode::SideCell(input) | CNode::SideRow(input, ColumnRange::All) => {
                     joined.contains(&input).then_some(0.0)
                 }
+                CNode::Scalar(input) => scalars(input),
                 CNode::Literal(bits) => Some(bits.get()),
                 CNode::Unary(op, a) => op.eval_known(values[a]),
                 CNode::Binary(op, a, b) => op.eval_known(values[a], values[b], strict),
@@ -111,6 +125,31 @@ impl CPlan {
         }
         values
     }
+}
+
+/// Whether an output over cells can have this value wherever joined matrices are all zero: what has a place for each cell would
+/// have to know how many positions each row, or column, has.
+fn takes_elsewhere(output: &COutput, value: f64) -> bool {
+    match *output {
+        COutput::Store(_) => value == 0.0,
+        COutput::ColAgg(agg, _) => value == 0.0 && agg.ignores_zeros(),
+        _ => true,
+    }
+}
+
+/// The fewest of these that suffice, of several that do without the last ones; `None` if all of them do not.
+pub fn fewest<T: Copy + PartialEq>(all: &[T], suffice: impl Fn(&[T]) -> bool) -> Option<Vec<T>> {
+    let mut left = all.to_vec();
+    if !suffice(&left) {
+        return None;
+    }
+    for one in all.iter().rev() {
+        let others: Vec<T> = left.iter().copied().filter(|other| other != one).collect();
+        if suffice(&others) {
+            left = others;
+        }
+    }
+    Some(left)
 }
 
 struct Search<'a> {
@@ -125,7 +164,7 @@ struct Search<'a> {
 
 impl<'a> Search<'a> {
     fn new(plan: &'a CPlan, strict: bool, joined: &'a [CInputId]) -> Self {
-        let (shapes, at_zero) = (plan.shapes(), plan.values_at_zero(strict, joined));
+        let (shapes, at_zero) = (plan.shapes(), plan.values_at_zero(strict, joined, &|_| None));
         Search { plan, joined, shapes, at_zero, found: Positions::default() }
     }
 

@@ -50,8 +50,8 @@ const UNIT_FACTORS: usize = 1 << 16;
 /// threads.
 const BLOCK_FLOPS: usize = 1 << 19;
 
-/// Of so many rows, one without non-zeros costs less than numbers for the others.
-const ROWS_FOR_EMPTY: usize = 16;
+/// Of so many rows, one without non-zeros costs less than numbers for the others, by which their values are looked up.
+const ROWS_FOR_EMPTY: usize = 2;
 
 /// The least non-zeros of a unit of products of factors.
 const MIN_UNIT: usize = 256;
@@ -397,7 +397,7 @@ pub struct Outline {
 }
 
 /// Whether an operator that may leave rows without non-zeros out does so in a strip of so many rows, of which so many have none.
-/// Where hardly any has, numbers for the others cost more.
+/// Where most have some, numbers for these cost more.
 pub fn leaves_out_empty_rows(empty: usize, rows: usize) -> bool {
     empty > rows / ROWS_FOR_EMPTY
 }

@@ -32,7 +32,7 @@ impl<'ctx> Loop<'_, 'ctx> {
         let mut column: Loop<'_, 'ctx> = self.without_aggregates(self.writes.clone());
         column.fused = &fused;
         column.rows = emitter.index(1);
-        column.length = Some(emitter.number(Fact::Rows)?);
+        column.length = emitter.number(Fact::Rows)?;
         for LoopInput { view, .. } in &mut column.inputs {
             view.is_packed |= view.is_wide;
         }

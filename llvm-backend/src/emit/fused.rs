@@ -5,7 +5,7 @@ use super::memory::View;
 use super::registers::{Mask, add_incoming, registers};
 use super::unit::Fact;
 use super::{Emit, Emitter};
-use crate::schedule::{Entry, Extent, FusedLoop};
+use crate::schedule::{Extent, FusedLoop};
 use fuseline_ir::cplan::{CNode, CNodeId, COutput, Length};
 use fuseline_ir::ops::AggOp;
 use inkwell::IntPredicate;
@@ -38,15 +38,11 @@ impl<'ctx> Cursor<'ctx> {
 impl<'ctx> Emitter<'_, 'ctx> {
     pub(super) fn fused_loop(&mut self, fused: &FusedLoop) -> Emit<()> {
         let this = self.prepare(fused)?;
-        if this.has_column_form(self) {
-            let is_column = this.is_column(self)?;
-            return self.either(is_column, |emitter| this.column_loop(emitter), |emitter| this.row_loop(emitter));
+        if !this.has_column_form(self) {
+            return this.narrow_or_row_loop(self);
         }
-        if !fused.has_narrow_form(self.plan) {
-            return this.row_loop(self);
-        }
-        let has_narrow_rows = this.has_narrow_rows(self)?;
-        self.either(has_narrow_rows, |emitter| this.narrow_loop(emitter), |emitter| this.row_loop(emitter))
+        let is_column = this.is_column(self)?;
+        self.either(is_column, |emitter| this.column_loop(emitter), |emitter| this.narrow_or_row_loop(emitter))
     }
 
     /// Collects what the loop reads, writes and reduces.
@@ -98,12 +94,12 @@ impl<'ctx> Emitter<'_, 'ctx> {
                 inputs.push(LoopInput { node: id, view });
             }
         }
-        let (rows, length) = self.trip(fused, reductions.is_empty() && !fused.finds_rows(plan))?;
+        let (rows, length) = self.trip(fused)?;
         let has_short_form = self.has_short_form(fused);
-        let short_rows = length.filter(|_| has_short_form).map(|length| self.lanes_before(length)).transpose()?;
+        let short_rows = if has_short_form { Some(self.lanes_before(length)?) } else { None };
         let reduces_rows = reductions.len() > unit_reductions;
-        let has_last_lanes = length.filter(|_| reduces_rows && self.computes_little(fused));
-        let last_lanes = has_last_lanes.map(|length| self.lanes_of_last(length)).transpose()?;
+        let last_lanes =
+            if reduces_rows && self.computes_little(fused) { Some(self.lanes_of_last(length)?) } else { None };
         let ahead = self.ahead(fused, &inputs, has_short_form)?;
         Ok(Loop {
             fused,
@@ -167,18 +163,12 @@ impl<'ctx> Emitter<'_, 'ctx> {
         Ok(View { pointer, row_stride, is_wide: true, is_packed: extent == Extent::Rows })
     }
 
-    /// The number of rows and their length; values per row are one run, and so are positions whose rows do not matter.
-    fn trip(&mut self, fused: &FusedLoop, ignores_rows: bool) -> Emit<(IntValue<'ctx>, Option<IntValue<'ctx>>)> {
-        let one = self.index(1);
-        Ok(match fused.extent {
-            Extent::Rows => (one, Some(self.number(Fact::Rows)?)),
-            Extent::Positions if ignores_rows => (one, Some(self.number(Fact::Positions)?)),
-            Extent::Positions => (self.number(Fact::Rows)?, None),
-            Extent::One | Extent::Cells | Extent::Vector(_) => {
-                let (rows, length) = self.dimensions(fused.extent)?;
-                (rows, Some(length))
-            }
-        })
+    /// The number of rows and their length; values per row are one run.
+    fn trip(&mut self, fused: &FusedLoop) -> Emit<(IntValue<'ctx>, IntValue<'ctx>)> {
+        match fused.extent {
+            Extent::Rows => Ok((self.index(1), self.number(Fact::Rows)?)),
+            extent => self.dimensions(extent),
+        }
     }
 
     /// A cursor at the first row of a view.
@@ -229,24 +219,14 @@ impl<'ctx> Emitter<'_, 'ctx> {
         agg: AggOp,
         registers: &[VectorValue<'ctx>],
         length: IntValue<'ctx>,
-        extent: Extent,
     ) -> Emit<VectorValue<'ctx>> {
         let merged = self.merge_tree(agg, registers)?;
-        let is_sparse = extent == Extent::Positions && self.schedule.entry == Entry::Sparse;
-        let cells = if is_sparse { self.number(Fact::Cols)? } else { length };
-        match agg {
-            AggOp::Mean => {
-                let count = self.builder.build_unsigned_int_to_float(cells, self.lane_type(), "")?;
-                let count = self.splat(count, self.register())?;
-                self.builder.build_float_div(merged, count, "")
-            }
-            agg if is_sparse && !agg.ignores_zeros() => {
-                let with_zero = self.merge(agg, merged, self.constant(0.0))?;
-                let has_zero = self.builder.build_int_compare(IntPredicate::ULT, length, cells, "")?;
-                Ok(self.builder.build_select(has_zero, with_zero, merged, "")?.into_vector_value())
-            }
-            _ => Ok(merged),
+        if agg != AggOp::Mean {
+            return Ok(merged);
         }
+        let count = self.builder.build_unsigned_int_to_float(length, self.lane_type(), "")?;
+        let count = self.splat(count, self.register())?;
+        self.builder.build_float_div(merged, count, "")
     }
 
     /// Stores the aggregate of a row, which is in the first lane.
@@ -283,6 +263,15 @@ impl<'ctx> Emitter<'_, 'ctx> {
 }
 
 impl<'ctx> Loop<'_, 'ctx> {
+    /// The loop, as one run where rows are narrow and it has a form for that.
+    fn narrow_or_row_loop(&self, emitter: &mut Emitter<'_, 'ctx>) -> Emit<()> {
+        if !self.fused.has_narrow_form(emitter.plan) {
+            return self.row_loop(emitter);
+        }
+        let has_narrow_rows = self.has_narrow_rows(emitter)?;
+        emitter.either(has_narrow_rows, |emitter| self.narrow_loop(emitter), |emitter| self.row_loop(emitter))
+    }
+
     /// The loop, row by row.
     pub(super) fn row_loop(&self, emitter: &mut Emitter<'_, 'ctx>) -> Emit<()> {
         let carried = self.unit_reductions * emitter.parts();
@@ -308,7 +297,7 @@ impl<'ctx> Loop<'_, 'ctx> {
         for (reduction, registers) in
             self.reductions.iter().zip(reduced.chunks(emitter.parts())).skip(self.unit_reductions)
         {
-            let aggregate = emitter.merged_row(reduction.agg, registers, state.length, self.fused.extent)?;
+            let aggregate = emitter.merged_row(reduction.agg, registers, state.length)?;
             emitter.store_row_aggregate(reduction, aggregate, row_index)?;
         }
         let next = emitter.builder.build_int_add(row_index, emitter.index(1), "")?;
@@ -327,10 +316,9 @@ impl<'ctx> Loop<'_, 'ctx> {
         Ok(())
     }
 
-    /// Pointers to the current row of each input and write, at the head of the loop over rows. Values per row do not move,
-    /// and those of ragged rows follow positions.
+    /// Pointers to the current row of each input and write, at the head of the loop over rows. Values per row do not move.
     fn cursors(&self, emitter: &mut Emitter<'_, 'ctx>, before: BasicBlock<'ctx>) -> Emit<Cursors<'ctx>> {
-        let moves = self.fused.extent != Extent::Rows && self.length.is_some();
+        let moves = self.fused.extent != Extent::Rows;
         let mut inputs = Vec::new();
         for input in &self.inputs {
             inputs.push(if moves { Some(emitter.cursor(input.view, before)?) } else { None });
@@ -350,23 +338,13 @@ impl<'ctx> Loop<'_, 'ctx> {
         cursors: &Cursors<'ctx>,
     ) -> Emit<Row<'ctx>> {
         let over_rows = self.fused.extent == Extent::Rows;
-        let (start, length) = match self.length {
-            Some(length) => (emitter.index(0), length),
-            None => {
-                let start = emitter.row_start(row)?;
-                let next = emitter.builder.build_int_add(row, emitter.index(1), "")?;
-                let end = emitter.row_start(next)?;
-                (start, emitter.builder.build_int_sub(end, start, "")?)
-            }
-        };
         let mut sources = self.constants.clone();
         for (&LoopInput { node, view }, cursor) in self.inputs.iter().zip(&cursors.inputs) {
             let source = match cursor {
-                _ if over_rows && view.is_packed => Source::Run(view.pointer),
-                _ if over_rows => Source::Strided(view.pointer, view.row_stride),
-                None => Source::Run(emitter.offset(view.pointer, start)?),
-                Some(cursor) if !view.is_wide => Source::Uniform(emitter.broadcast(cursor.current())?),
-                Some(cursor) => Source::Run(cursor.current()),
+                Some(cursor) if view.is_wide => Source::Run(cursor.current()),
+                Some(cursor) => Source::Uniform(emitter.broadcast(cursor.current())?),
+                None if view.is_packed => Source::Run(view.pointer),
+                None => Source::Strided(view.pointer, view.row_stride),
             };
             sources.insert(node, source);
         }
@@ -378,11 +356,10 @@ impl<'ctx> Loop<'_, 'ctx> {
         let mut writes = Vec::new();
         for (write, cursor) in self.writes.iter().zip(&cursors.writes) {
             writes.push(match cursor {
-                _ if over_rows => write.view.pointer,
-                None => emitter.offset(write.view.pointer, start)?,
                 Some(cursor) => cursor.current(),
+                None => write.view.pointer,
             });
         }
-        Ok(Row { length, sources, writes })
+        Ok(Row { length: self.length, sources, writes })
     }
 }

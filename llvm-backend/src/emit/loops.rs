@@ -60,8 +60,8 @@ pub(super) struct LoopInput<'ctx> {
 pub(super) struct Loop<'a, 'ctx> {
     pub(super) fused: &'a FusedLoop,
     pub(super) rows: IntValue<'ctx>,
-    /// Per row where rows are ragged.
-    pub(super) length: Option<IntValue<'ctx>>,
+    /// The cells of a row.
+    pub(super) length: IntValue<'ctx>,
     /// The lanes of a row that one register holds, where the loop has a form for these.
     pub(super) short_rows: Option<Mask<'ctx>>,
     /// The lanes of the last register of a row, if that is a part of one, where the rest of a row has code of its own.

@@ -4,10 +4,11 @@ use super::calls::Arguments;
 use super::memory::View;
 use super::unit::Fact;
 use super::{Emit, Emitter};
-use crate::schedule::Extent;
+use crate::schedule::{Extent, takes_positions};
 use fuseline_ir::cplan::{CInputId, CNodeId, COutput, FACTOR_U, FACTOR_V};
 use fuseline_ir::ops::AggOp;
 use fuseline_vecprims::Primitive;
+use inkwell::values::PointerValue;
 
 impl<'ctx> Emitter<'_, 'ctx> {
     /// Calls what aggregates an output.
@@ -25,14 +26,25 @@ impl<'ctx> Emitter<'_, 'ctx> {
         }
     }
 
+    /// Where the values of an output lie that has one for each position of sparse rows.
+    fn by_position(&mut self, node: CNodeId) -> Emit<Option<PointerValue<'ctx>>> {
+        if self.schedule.extents[node] == Extent::Positions {
+            return Ok(Some(self.view(node)?.pointer));
+        }
+        if !takes_positions(self.plan, self.schedule.entry) {
+            return Ok(None);
+        }
+        self.slot(self.schedule.packed[&(node, Extent::Positions)]).map(Some)
+    }
+
     fn full_aggregate(&mut self, index: usize, agg: AggOp, node: CNodeId) -> Emit<()> {
         let a = self.view(node)?;
         let out = self.address(Fact::OutputValues(index))?;
         let extent = self.schedule.extents[node];
-        if extent == Extent::Positions {
-            let rows = self.number(Fact::Rows)?;
-            let arguments = Arguments::numbers([rows]).with(self.address(Fact::RowOffsets)?).with(a.pointer).with(out);
-            return self.call_primitive(Primitive::SegmentFullAgg(agg), &arguments);
+        if let Some(values) = self.by_position(node)? {
+            let (one, length) = self.dimensions(Extent::Positions)?;
+            let arguments = Arguments::numbers([one, length]).with(values).with(length).with(out);
+            return self.call_primitive(Primitive::FullAgg(agg), &arguments);
         }
         let (rows, length) = self.dimensions(extent)?;
         // Values per row are one run.
@@ -50,8 +62,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
             is_wide: false,
             is_packed: true,
         };
-        if self.schedule.extents[node] == Extent::Positions {
-            let call = self.segment_row_aggregate(agg, a.pointer, out)?;
+        if let Some(values) = self.by_position(node)? {
+            let call = self.segment_row_aggregate(agg, values, out)?;
             return self.make(&call);
         }
         let (rows, length) = self.dimensions(self.schedule.extents[node])?;
@@ -62,8 +74,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
     fn column_aggregate(&mut self, index: usize, agg: AggOp, node: CNodeId) -> Emit<()> {
         let out = self.address(Fact::OutputValues(index))?;
         let extent = self.schedule.extents[node];
-        if extent == Extent::Positions {
-            let values = self.view(node)?.pointer;
+        if let Some(values) = self.by_position(node)? {
             let arguments = self.sparse_rows()?.with(values).with(out);
             return self.call_primitive(Primitive::SparseColAgg(agg), &arguments);
         }
@@ -97,8 +108,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
 
     /// `W %*% V`, with the node's values as W.
     fn times_factor(&mut self, index: usize, node: CNodeId) -> Emit<()> {
-        if self.schedule.extents[node] == Extent::Positions {
-            return self.sparse_factor_product(index, node, FACTOR_V, Primitive::SparseMatMultAdd);
+        if let Some(weights) = self.by_position(node)? {
+            return self.sparse_factor_product(index, weights, FACTOR_V, Primitive::SparseMatMultAdd);
         }
         let (rows, cols) = self.dimensions(Extent::Cells)?;
         let rank = self.number(Fact::SideCols(FACTOR_V))?;
@@ -109,8 +120,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
 
     /// `t(W) %*% U`, with the node's values as W.
     fn transposed_times_factor(&mut self, index: usize, node: CNodeId) -> Emit<()> {
-        if self.schedule.extents[node] == Extent::Positions {
-            return self.sparse_factor_product(index, node, FACTOR_U, Primitive::SparseOuterMultAdd);
+        if let Some(weights) = self.by_position(node)? {
+            return self.sparse_factor_product(index, weights, FACTOR_U, Primitive::SparseOuterMultAdd);
         }
         let (rows, cols) = self.dimensions(Extent::Cells)?;
         let rank = self.number(Fact::SideCols(FACTOR_U))?;
@@ -122,13 +133,12 @@ impl<'ctx> Emitter<'_, 'ctx> {
     fn sparse_factor_product(
         &mut self,
         index: usize,
-        node: CNodeId,
+        weights: PointerValue<'ctx>,
         factor: CInputId,
         primitive: Primitive,
     ) -> Emit<()> {
-        let weights = self.view(node)?;
         let rank = self.number(Fact::SideCols(factor))?;
-        let arguments = self.sparse_rows()?.with(weights.pointer).with(rank);
+        let arguments = self.sparse_rows()?.with(weights).with(rank);
         let arguments = arguments.with_view(self.stored_matrix(factor)?).with_view(self.factor_output(index)?);
         self.call_primitive(primitive, &arguments)
     }

@@ -49,20 +49,17 @@ pub(crate) enum Extent {
 
 /// The extents of all nodes. Vectors that element-wise operations join have the same length, under one name.
 ///
-/// Among positions of Cell and Outer plans, values per row are repeated for each position of the row: no primitive combines
-/// the two. So are weights that are the same everywhere or for a row, since products with factors read one per cell or
-/// position. In Row plans positions have what [`CPlan::positions`] says.
+/// Weights of dense cells that are the same everywhere or for a row are repeated for each cell, since products with factors
+/// read one per cell. In Row plans positions have what [`CPlan::positions`] says.
 pub(crate) fn extents(plan: &CPlan, entry: Entry) -> SecondaryMap<CNodeId, Extent> {
     let is_row = plan.space() == Space::Rows;
-    let per_row = if is_row || entry == Entry::Dense { Extent::Rows } else { Extent::Positions };
     let (mut extents, shapes) = (SecondaryMap::new(), plan.shapes());
     let positions = if entry == Entry::Sparse { plan.positions(false) } else { None }.unwrap_or_default();
     for (id, node) in &plan.nodes {
         extents[id] = match node {
             _ if positions.contains(id) => Extent::Positions,
             CNode::Literal(_) | CNode::Scalar(_) => Extent::One,
-            CNode::SideRowScalar(..) | CNode::RowIndex => per_row,
-            CNode::RowAgg(..) | CNode::DotProduct(..) => Extent::Rows,
+            CNode::SideRowScalar(..) | CNode::RowIndex | CNode::RowAgg(..) | CNode::DotProduct(..) => Extent::Rows,
             CNode::Main if is_row => Extent::Vector(Length::Main),
             CNode::Main | CNode::SideCell(_) | CNode::SideColScalar(_) | CNode::OuterProduct => entry.cells(),
             CNode::SideRow(..) | CNode::SideVector(_) | CNode::VectMatMult(..) | CNode::Cbind(..) => {
@@ -74,9 +71,9 @@ pub(crate) fn extents(plan: &CPlan, entry: Entry) -> SecondaryMap<CNodeId, Exten
             }
         };
     }
-    for output in plan.outputs.iter().filter(|output| output.takes_weights()) {
+    for output in plan.outputs.iter().filter(|output| entry == Entry::Dense && output.takes_weights()) {
         if matches!(extents[output.node()], Extent::One | Extent::Rows) {
-            extents[output.node()] = entry.cells();
+            extents[output.node()] = Extent::Cells;
         }
     }
     unify(plan, &mut extents);

@@ -9,7 +9,7 @@ mod slots;
 
 pub(crate) use extent::{Entry, Extent, extents};
 pub(crate) use narrow::NARROW;
-pub(crate) use packs::needs_positions;
+pub(crate) use packs::{needs_positions, takes_positions};
 use slots::Assignment;
 pub(crate) use slots::{Place, SLOT_ALIGNMENT, ScratchNeed, Slot, SlotClass};
 
@@ -25,7 +25,7 @@ pub enum PrimitiveMode {
     /// them; in Row plans only where a loop fuses something, or repeats values of rows, which narrow rows make costly.
     #[default]
     Auto,
-    /// Never, except where no primitive serves: copies, row numbers, and values per row among non-zeros.
+    /// Never, except where no primitive serves: copies, and row numbers.
     Shared,
     /// Always.
     Inlined,
@@ -100,9 +100,9 @@ impl Schedule {
             }
         };
         steps.extend(scheduler.remaining_outputs(&steps));
-        let steps = packs::with_packs(plan, &scheduler.extents, |id| scheduler.is_computed(id), steps);
+        let steps = packs::with_packs(plan, entry, &scheduler.extents, |id| scheduler.is_computed(id), steps);
         let located = scheduler.located_output();
-        let Assignment { places, packed, slots } = slots::assign(plan, &scheduler.extents, &steps, located);
+        let Assignment { places, packed, slots } = slots::assign(plan, entry, &scheduler.extents, &steps, located);
         Schedule { entry, extents: scheduler.extents, steps, places, packed, slots }
     }
 
@@ -146,20 +146,20 @@ impl Scheduler<'_> {
         !node.operands().is_empty() || self.is_found_per_row(id)
     }
 
-    /// Whether loops find the node's value with each row: the number of the row, and among cells or positions what is one
-    /// value for several of them.
+    /// Whether loops find the node's value with each row: the number of the row, and among cells what is one value for
+    /// several of them.
     fn is_found_per_row(&self, id: CNodeId) -> bool {
         match self.plan.nodes[id] {
             CNode::RowIndex => true,
-            CNode::SideRowScalar(..) | CNode::Scalar(_) | CNode::Literal(_) => self.extents[id] == self.entry.cells(),
+            CNode::SideRowScalar(..) | CNode::Scalar(_) | CNode::Literal(_) => self.extents[id] == Extent::Cells,
             _ => false,
         }
     }
 
-    /// Whether no primitive computes the node: all of them take a value per cell or position from at least one operand.
+    /// Whether no primitive computes the node: all of them take a value per cell from at least one operand.
     fn needs_loop(&self, id: CNodeId) -> bool {
         let operands = self.plan.nodes[id].operands();
-        let is_repeated = self.extents[id] == self.entry.cells()
+        let is_repeated = self.extents[id] == Extent::Cells
             && !operands.is_empty()
             && operands.iter().all(|&operand| matches!(self.extents[operand], Extent::One | Extent::Rows));
         is_repeated || self.is_found_per_row(id)
@@ -222,13 +222,12 @@ impl Scheduler<'_> {
         }
     }
 
-    /// Whether a loop over the output's cells can aggregate it. Loops over positions go from row to row where they aggregate:
-    /// Row plans leave their short rows to the primitives.
+    /// Whether a loop over the output's cells can aggregate it. Positions are one run over rows that may be short: what belongs
+    /// to rows or columns is left to the primitives.
     fn is_fusable_output(&self, index: usize) -> bool {
-        let is_by_position = || self.output_extent(index) == Extent::Positions;
         match self.plan.outputs[index] {
-            COutput::RowAgg(..) | COutput::FullAgg(..) => self.plan.space() != Space::Rows || !is_by_position(),
-            COutput::ColAgg(..) => !is_by_position(),
+            COutput::FullAgg(..) => true,
+            COutput::RowAgg(..) | COutput::ColAgg(..) => self.output_extent(index) != Extent::Positions,
             COutput::Store(_)
             | COutput::RowProduct { .. }
             | COutput::TimesFactor(_)
@@ -260,7 +259,8 @@ impl Scheduler<'_> {
             .collect()
     }
 
-    /// Whether the output's value has to be broadcast or copied before a primitive could take it, or is stored as it is.
+    /// Whether the output's value has to be broadcast or copied before a primitive could take it, or is stored as it is. What
+    /// is repeated for positions is packed.
     fn needs_copy(&self, index: usize) -> bool {
         let node = self.plan.outputs[index].node();
         let is_broadcast = self.extents[node] != self.output_extent(index);
@@ -268,6 +268,7 @@ impl Scheduler<'_> {
         let is_strided = self.extents[node] == Extent::Rows && !self.is_computed(node);
         match self.plan.outputs[index] {
             COutput::Store(_) => true,
+            _ if self.output_extent(index) == Extent::Positions => false,
             COutput::FullAgg(..) => is_broadcast || is_strided,
             COutput::RowAgg(..)
             | COutput::ColAgg(..)

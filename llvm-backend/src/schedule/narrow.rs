@@ -1,4 +1,5 @@
-//! The second form of loops over vectors, for units of narrow rows: one run over all of their cells.
+//! The second form of loops over vectors, and over cells that belong to rows or columns, for units of narrow rows: one run over
+//! all of their cells.
 //!
 //! Row by row, a loop over a few cells would fill a part of a register, and merge 32 lanes for their aggregate. So where
 //! rows are narrow, whatever such a loop reads lies in gapless tiles: [`super::Step::Pack`] copies rows that lie apart and
@@ -6,9 +7,11 @@
 
 use super::{Extent, FusedLoop};
 use fuseline_ir::cplan::{CNode, CNodeId, CPlan, Length};
+use fuseline_ir::template::Space;
+use fuseline_ir::work::NARROW_ROW;
 
-/// Rows are narrow if they have fewer cells than accumulators have lanes.
-pub(crate) const NARROW: u32 = 32;
+/// Rows are narrow if they have fewer cells than this.
+pub(crate) const NARROW: u32 = NARROW_ROW as u32;
 
 impl FusedLoop {
     /// Whether the loop aggregates, or stores, what it computes.
@@ -17,16 +20,29 @@ impl FusedLoop {
     }
 
     /// Whether the loop has a form for narrow rows: its rows may be narrow, and it aggregates, or computes enough to be worth
-    /// packing for. To repeat a vector for each row is not.
+    /// packing for. To repeat a vector for each row is not, in Row plans, which have a form for rows of a register.
     pub(crate) fn has_narrow_form(&self, plan: &CPlan) -> bool {
         let may_be_narrow = match self.extent {
             Extent::Vector(Length::Const(cells)) => cells < NARROW,
             Extent::Vector(_) => true,
-            Extent::One | Extent::Rows | Extent::Cells | Extent::Positions => false,
+            // Where cells belong to no row and no column they are one run anyway.
+            Extent::Cells => {
+                let keeps_apart = plan.keeps_rows() || plan.keeps_columns();
+                return plan.space() == Space::Cells && keeps_apart && self.takes_cells(plan) && !self.finds_rows(plan);
+            }
+            Extent::One | Extent::Rows | Extent::Positions => false,
         };
         let mut operands = self.nodes.iter().flat_map(|&id| plan.nodes[id].operands());
         let repeats_vectors = operands.any(|id| matches!(plan.nodes[id], CNode::SideVector(_)));
         may_be_narrow && (self.has_aggregates() || (self.nodes.len() >= 2 && !repeats_vectors))
+    }
+
+    /// Whether what is stored or aggregated has a value for each cell, in the loop or where it lies.
+    fn takes_cells(&self, plan: &CPlan) -> bool {
+        self.outputs.iter().map(|&index| plan.outputs[index].node()).all(|id| {
+            let is_cell = matches!(plan.nodes[id], CNode::Main | CNode::SideCell(_) | CNode::SideColScalar(_));
+            is_cell || self.nodes.binary_search(&id).is_ok()
+        })
     }
 
     /// The values of the loop that it aggregates.

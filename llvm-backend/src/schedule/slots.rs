@@ -7,7 +7,7 @@
 //! at run time from the unit's real extents, which can only be smaller than what [`ScratchNeed::values`] reserves.
 
 use super::packs::{reads, reads_packed};
-use super::{Extent, NARROW, Step};
+use super::{Entry, Extent, NARROW, Step};
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::cplan::{CNodeId, CPlan};
 use fuseline_skeletons::abi::UnitSize;
@@ -125,6 +125,7 @@ pub(super) struct Assignment {
 /// Gives every value that a later step reads a place.
 pub(super) fn assign(
     plan: &CPlan,
+    entry: Entry,
     extents: &SecondaryMap<CNodeId, Extent>,
     steps: &[Step],
     located: Option<CNodeId>,
@@ -135,7 +136,7 @@ pub(super) fn assign(
         for id in reads(plan, step) {
             last_read[id] = Some(index);
         }
-        last_read_packed.extend(reads_packed(plan, extents, step).into_iter().map(|value| (value, index)));
+        last_read_packed.extend(reads_packed(plan, entry, extents, step).into_iter().map(|value| (value, index)));
     }
     let mut places = SecondaryMap::new();
     let mut packed = HashMap::new();
@@ -169,7 +170,8 @@ pub(super) fn assign(
             Some(Place::Slot(slot)) => Some(slot),
             Some(Place::Output) | None => None,
         }));
-        let of_packed = reads_packed(plan, extents, step).into_iter().filter(|value| last_read_packed[value] == index);
+        let of_packed =
+            reads_packed(plan, entry, extents, step).into_iter().filter(|value| last_read_packed[value] == index);
         free.extend(of_packed.filter_map(|value| packed.get(&value).copied()));
         slots.release(free);
     }

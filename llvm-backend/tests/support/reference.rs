@@ -247,6 +247,7 @@ impl Evaluator<'_> {
         for (number, cells) in outputs.iter_mut().enumerate() {
             let stride = strides[number];
             let mut full = self.plan.outputs[number].agg().map(Lanes::new);
+            let mut by_position = Vec::new();
             for row in 0..self.memory.rows {
                 let places = self.cells(row);
                 let values: Vec<f64> =
@@ -271,11 +272,14 @@ impl Evaluator<'_> {
                             add_scaled(&mut cells[at.col * stride..], *value, &self.factor_row(FACTOR_U, row));
                         }
                     }
+                    COutput::FullAgg(..) if places.iter().any(|at| at.position.is_some()) => by_position.extend(values),
                     COutput::FullAgg(..) => full.iter_mut().for_each(|full| full.run(values.iter().copied())),
                     COutput::RowProduct { .. } => panic!("a product of rows in a plan over cells"),
                 }
             }
-            if let (COutput::FullAgg(..), Some(full)) = (self.plan.outputs[number], full) {
+            if let (COutput::FullAgg(..), Some(mut full)) = (self.plan.outputs[number], full) {
+                // Rule 4: positions are one run.
+                full.run(by_position);
                 cells[0] = full.finish();
             }
         }
@@ -284,7 +288,7 @@ impl Evaluator<'_> {
     fn row_output(&self, number: usize, cells: &mut [f64], stride: usize) {
         let output = self.plan.outputs[number];
         let mut full = output.agg().map(Lanes::new);
-        let mut column = Vec::new();
+        let (mut column, mut by_position) = (Vec::new(), Vec::new());
         for row in 0..self.memory.rows {
             let values = self.values(At { row, col: 0, position: None });
             let value = self.output(number, &values);
@@ -304,6 +308,7 @@ impl Evaluator<'_> {
                 }
                 COutput::FullAgg(..) => match &value {
                     Value::Scalar(value) => column.push(*value),
+                    Value::Sparse(positions) => by_position.extend(positions.iter().map(|(_, value)| *value)),
                     vector => full.iter_mut().for_each(|full| full.run(vector.vector())),
                 },
                 COutput::RowProduct { long, short, .. } => {
@@ -316,7 +321,8 @@ impl Evaluator<'_> {
             }
         }
         if let (COutput::FullAgg(..), Some(mut full)) = (output, full) {
-            // Rule 9: values per row are one run.
+            // Rules 4 and 9: positions are one run, and so are values per row.
+            full.run(by_position);
             full.run(column);
             cells[0] = full.finish();
         }

@@ -89,7 +89,7 @@ struct Mains {
 }
 
 impl Mains {
-    /// The sparsest inputs that the result is zero with, else the sparsest of those that it is zero with together, else the
+    /// The sparsest inputs that the result is zero with, else the sparsest of those at whose non-zeros it is computed, else the
     /// densest ones.
     fn of(context: &Context<'_>, operator: &Operator) -> Result<Mains, ConstructError> {
         let space = operator.space(context);
@@ -99,9 +99,9 @@ impl Mains {
             let ids = as_sparse.filter(|&id| operator.is_zero_with(context, id, Zeros::Cell)).collect();
             return Ok(Mains { ids, are_drivers: true });
         }
-        if let Some(joined) = operator.joined_drivers(context, &space) {
-            let as_sparse = |id: &HopId| sparsity(context, *id) == sparsity(context, joined[0]);
-            return Ok(Mains { ids: joined.iter().copied().filter(as_sparse).collect(), are_drivers: false });
+        if let Some(visited) = operator.visited_inputs(context, &space) {
+            let as_sparse = |id: &HopId| sparsity(context, *id) == sparsity(context, visited[0]);
+            return Ok(Mains { ids: visited.iter().copied().filter(as_sparse).collect(), are_drivers: false });
         }
         let share = |id: HopId| context.hop(id).size.sparsity();
         let densest = candidates().map(share).fold(0.0, f64::max);

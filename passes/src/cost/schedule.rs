@@ -28,6 +28,8 @@ pub struct Scheduled {
     non_zeros: usize,
     /// Bytes of a row of the main input, on average.
     row_bytes: u64,
+    /// Whether what is computed for a cell depends on its column.
+    asks_for_columns: bool,
 }
 
 impl Scheduled {
@@ -36,30 +38,30 @@ impl Scheduled {
         if operator.template?.space() != Space::Rows {
             let space = operator.space(context);
             let driver = operator.driver(context, &space);
-            let joined = if driver.is_none() { operator.joined_drivers(context, &space) } else { None };
-            return Scheduled::over_cells(context, operator, &space, driver, joined.unwrap_or_default());
+            let visited = if driver.is_none() { operator.visited_inputs(context, &space) } else { None };
+            return Scheduled::over_cells(context, operator, &space, driver, visited.unwrap_or_default());
         }
         let (main, by_position) = match operator.sparse_rows(context) {
             Some((main, found)) => (main, Some(found)),
             None => (operator.main_input(context)?, None),
         };
         let joined = by_position.as_ref().map(|found| found.joined.clone()).unwrap_or_default();
-        Scheduled::with_main(&Members { context, operator, main, is_driven: false, joined, by_position })
+        Scheduled::with_main(&Members { context, operator, main, has_non_zeros: false, joined, by_position })
     }
 
-    /// How a fused operator over the cells of `space` runs, whose driver is known, or whose inputs that are joined are. Without
-    /// either, any input that has these cells stands for the main one: all of them are read densely.
+    /// How a fused operator over the cells of `space` runs, whose driver is known, or the inputs at whose non-zeros it is computed.
+    /// Without either, any input that has these cells stands for the main one: all of them are read densely.
     pub(super) fn over_cells(
         context: &Context<'_>,
         operator: &Operator,
         space: &SizeInfo,
         driver: Option<HopId>,
-        mut joined: Hops,
+        mut visited: Hops,
     ) -> Option<Scheduled> {
-        let first_joined = (!joined.is_empty()).then(|| joined.remove(0));
-        let main = driver.or(first_joined).or_else(|| densest(context, operator, space))?;
-        let is_driven = driver.is_some();
-        Scheduled::with_main(&Members { context, operator, main, is_driven, joined, by_position: None })
+        let sparsest = (!visited.is_empty()).then(|| visited.remove(0));
+        let has_non_zeros = driver.is_some() || sparsest.is_some();
+        let main = driver.or(sparsest).or_else(|| densest(context, operator, space))?;
+        Scheduled::with_main(&Members { context, operator, main, has_non_zeros, joined: visited, by_position: None })
     }
 
     fn with_main(members: &Members<'_>) -> Option<Scheduled> {
@@ -73,6 +75,7 @@ impl Scheduled {
             main,
             rows: if profile.skips_empty_rows { rows.min(non_zeros) } else { rows },
             non_zeros,
+            asks_for_columns: profile.keeps_columns || profile.joins_rows || members.reads_cells_beside(),
             row_bytes: if members.is_sparse() {
                 csr_row_bytes(rows as u64, non_zeros as u64)
             } else {
@@ -100,6 +103,16 @@ impl Scheduled {
     /// Whether several threads share the work.
     pub(super) fn is_shared(&self) -> bool {
         self.schedule.blocks(self.rows, self.non_zeros) > 1
+    }
+
+    /// Whether what is computed for a cell depends on its column: it is aggregated there, or meets other matrices.
+    pub(super) fn asks_for_columns(&self) -> bool {
+        self.asks_for_columns
+    }
+
+    /// Whether each cell or non-zero has one of the output.
+    pub(super) fn stores_cells(&self) -> bool {
+        self.schedule.flow == Flow::Cells
     }
 
     /// Whether units are runs of non-zeros whose values need neither their rows nor their columns.
@@ -137,8 +150,8 @@ struct Members<'a> {
     context: &'a Context<'a>,
     operator: &'a Operator,
     main: HopId,
-    /// Whether the cells of an operator over cells are zero with those of the main input.
-    is_driven: bool,
+    /// Whether an operator over cells is computed at the non-zeros of the main input, and of what is joined with it.
+    has_non_zeros: bool,
     /// The sparse inputs whose rows are joined with those of the main one.
     joined: Hops,
     /// What of an operator over sparse rows lies by position, if it goes by these.
@@ -211,13 +224,7 @@ impl Members<'_> {
     fn runs_over_non_zeros(&self, space: Space) -> bool {
         match space {
             Space::Factors => true,
-            // What reads no other matrix and numbers no rows has one value wherever the main input is zero.
-            Space::Cells => {
-                let is_alone = || self.operator.inputs.iter().all(|&id| id == self.main || !self.is_matrix(id));
-                self.is_driven
-                    || !self.joined.is_empty()
-                    || is_alone() && !self.any(|id| self.context.operation(id).is_sequence)
-            }
+            Space::Cells => self.has_non_zeros,
             Space::Rows => self.by_position.is_some(),
         }
     }
@@ -231,10 +238,6 @@ impl Members<'_> {
             }
             Space::Cells | Space::Factors => self.runs_over_non_zeros(space),
         }
-    }
-
-    fn is_matrix(&self, id: HopId) -> bool {
-        self.context.hop(id).is_matrix()
     }
 
     /// The lengths of the values of a row: members and inputs of as many rows as the main input.

@@ -1,7 +1,7 @@
 //! Operators over the rows of a sparse matrix: what goes by its non-zeros, and what is laid out for all columns.
 
 use crate::cover::{ByPosition, Operator};
-use crate::facts::{Context, cells, sparsity, stored_rows};
+use crate::facts::{Context, cells, sparsity, stored_non_zeros, stored_rows};
 use crate::hops::untransposed;
 use fuseline_ir::hop::{HopId, HopOp};
 
@@ -49,6 +49,16 @@ impl SparseRows {
         let by_position = |input: HopId| self.is_main(input) || self.lies_by_position(input);
         let takes = matches!(hop.op, HopOp::MatMul | HopOp::AggUnary(..) | HopOp::Reorg(_));
         if takes && hop.inputs.iter().any(|&input| by_position(read(input))) { self.share } else { 1.0 }
+    }
+
+    /// The non-zeros of the matrices whose rows are joined; none where the main input's are visited alone.
+    pub(super) fn joined_non_zeros(&self, context: &Context<'_>) -> f64 {
+        match &self.main {
+            Some((main, found)) if !found.joined.is_empty() => {
+                found.joined.iter().chain([main]).map(|&id| stored_non_zeros(context, id)).sum()
+            }
+            _ => 0.0,
+        }
     }
 
     /// The share of an input that is read: of a dense one that is read by position the cells there.

@@ -31,6 +31,13 @@ pub(super) const BASIC_BLOCK_CELLS: f64 = work::BASIC_BLOCK_CELLS as f64;
 /// measured with two products per row. Fitted.
 const SINGLE_USE_ROW_START: f64 = 0.75;
 
+/// What visiting a non-zero costs an operator that joins rows of several matrices, relative to the machine's `sparse.non_zero`:
+/// which of them comes next cannot be foretold. Fitted.
+const JOINED_VISIT: f64 = 6.0;
+
+/// The share of the non-zeros of a driver from which on a result is taken to have all of them: estimates are not exact.
+const SHARED_PATTERN: f64 = 0.99;
+
 /// What visiting a non-zero, or starting a sparse row, costs an operator that merges its pattern with other matrices,
 /// relative to the machine's `sparse.non_zero` and `sparse.row`. Fitted.
 const MERGED_PATTERN_VISIT: f64 = 0.75;
@@ -113,7 +120,9 @@ impl CostVector {
         let (rows, values) = space.known_dims().unwrap_or_default();
         self.work.runs = 0.0;
         self.work.rows = rows as f64;
-        self.work.fill_by_row(values as f64);
+        if values >= work::NARROW_ROW as u64 {
+            self.work.fill_by_row(values as f64);
+        }
     }
 }
 
@@ -147,7 +156,7 @@ pub fn cost_vector(context: &Context<'_>, operator: &Operator) -> Option<CostVec
         pass.count_basic(context, &mut vector);
         return Some(vector);
     }
-    let scheduled = Scheduled::over_cells(context, operator, &pass.space, pass.driver, pass.joined.clone());
+    let scheduled = Scheduled::over_cells(context, operator, &pass.space, pass.driver, pass.visited.clone());
     vector.is_shared = scheduled.is_some_and(|scheduled| scheduled.is_shared());
     match (space, &scheduled) {
         (Space::Factors, Some(scheduled)) if !pass.is_tiled => {
@@ -156,8 +165,11 @@ pub fn cost_vector(context: &Context<'_>, operator: &Operator) -> Option<CostVec
         (Space::Factors, _) => {}
         (Space::Cells | Space::Rows, scheduled) => vector.count_rows(scheduled.as_ref(), &pass.space),
     }
-    if scheduled.is_some_and(|scheduled| scheduled.runs_over_values()) && vector.inputs.len() == 1 {
-        vector.work.visit_values_alone();
+    if let Some(scheduled) = scheduled.filter(|it| space == Space::Cells && !it.asks_for_columns()) {
+        vector.work.visit_values_alone(scheduled.runs_over_values());
+    }
+    if space == Space::Cells && scheduled.is_some_and(|scheduled| scheduled.stores_cells()) {
+        pass.count_new_pattern(context, &mut vector.work);
     }
     Some(vector)
 }
@@ -169,8 +181,8 @@ struct CellPass<'a> {
     space: SizeInfo,
     /// The input whose zeros are skipped.
     driver: Option<HopId>,
-    /// Inputs that are visited at the non-zeros of all of them; none where there is a driver.
-    joined: Hops,
+    /// Inputs at whose non-zeros the operator is computed; none where there is a driver.
+    visited: Hops,
     /// The share of the cells that is visited.
     share: f64,
     /// Whether products of factors are computed in tiles, in the place of one by one.
@@ -188,12 +200,13 @@ impl<'a> CellPass<'a> {
         if is_driven && driver.is_none() {
             return None;
         }
-        let visited = |id: HopId| template.map_or_else(|| sparsity(context, id), |it| it.visited_share(context, id));
-        let is_joined = driver.is_none() && may_skip && template.is_some();
-        let joined = if is_joined { operator.joined_drivers(context, &space) } else { None }.unwrap_or_default();
-        let share_of_joined = if joined.is_empty() { 1.0 } else { joined.iter().map(|&id| visited(id)).sum() };
-        let share = driver.map_or(share_of_joined, visited).min(1.0);
-        Some(CellPass { operator, space, driver, joined, share, is_tiled: is_driven && share >= TILED_SPARSITY })
+        let share_of = |id: HopId| template.map_or_else(|| sparsity(context, id), |it| it.visited_share(context, id));
+        let is_fused = template.is_some();
+        let looks = driver.is_none() && may_skip && is_fused;
+        let visited = if looks { operator.visited_inputs(context, &space) } else { None }.unwrap_or_default();
+        let share_of_visited = if visited.is_empty() { 1.0 } else { visited.iter().map(|&id| share_of(id)).sum() };
+        let share = driver.map_or(share_of_visited, share_of).min(1.0);
+        Some(CellPass { operator, space, driver, visited, share, is_tiled: is_driven && share >= TILED_SPARSITY })
     }
 
     /// What the members write, compute and read.
@@ -211,6 +224,9 @@ impl<'a> CellPass<'a> {
             read.gathers = cells(space) * share;
         }
         work.non_zeros = non_zeros(context, &inputs);
+        if self.visited.len() > 1 {
+            work.non_zeros *= JOINED_VISIT;
+        }
         work.sparse_rows = inputs.iter().map(|read| stored_rows(context, read.id)).sum();
         let output = outputs_bytes(context, operator);
         let is_shared = cells(space) * share > BLOCK_CELLS as f64;
@@ -221,6 +237,18 @@ impl<'a> CellPass<'a> {
     /// whichever of its non-zeros meet those of the driver.
     fn is_visited_in_part(&self, context: &Context<'_>, id: HopId) -> bool {
         Some(id) != self.driver && context.hop(id).size.same_dims(&self.space) && sparsity(context, id) == 1.0
+    }
+
+    /// Counts the non-zeros that a fused operator stores with a pattern of their own: those of joined inputs, and those of a
+    /// driver of which some become zero.
+    fn count_new_pattern(&self, context: &Context<'_>, work: &mut Work) {
+        let root = self.operator.root();
+        let stored = stored_non_zeros(context, root);
+        let shares_pattern =
+            self.driver.is_none_or(|driver| stored >= SHARED_PATTERN * stored_non_zeros(context, driver));
+        if self.visited.len() > 1 || !shares_pattern {
+            work.count_stored(stored, stored_rows(context, root));
+        }
     }
 
     /// Completes what a basic operator computes: the pattern of its result, and how it takes narrow rows.
@@ -319,7 +347,8 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVector {
     let rows =
         |id: HopId| stored_rows(context, if is_fused { id } else { untransposed(context.dag, id).unwrap_or(id) });
     if is_fused || !reads_values_alone(&root.op) {
-        work.non_zeros = non_zeros(context, &inputs);
+        let joined = sparse_rows.as_ref().map_or(0.0, |rows| rows.joined_non_zeros(context));
+        work.non_zeros = non_zeros(context, &inputs) + (JOINED_VISIT - 1.0) * joined;
         for read in inputs.iter().filter(|read| stored_rows(context, read.id) > 0.0) {
             let is_read =
                 |id: HopId| id == read.id || sparse_rows.as_ref().is_some_and(|rows| rows.continues(read.id, id));
@@ -408,8 +437,10 @@ pub(crate) fn least_visits(context: &Context<'_>, id: HopId) -> f64 {
     match hop.op {
         HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_) => {
             let is_first = |&(place, input): &(usize, &HopId)| !hop.inputs[..place].contains(input);
-            let distinct = hop.inputs.iter().enumerate().filter(is_first);
-            visits_of_pattern(distinct.filter(|&(_, &input)| context.hop(input).is_matrix()).count())
+            // Values of rows belong to positions wherever these are.
+            let has_columns = |id: HopId| hop.size.cols == Some(1) || context.hop(id).size.cols != Some(1);
+            let distinct = hop.inputs.iter().enumerate().filter(is_first).map(|(_, &input)| input);
+            visits_of_pattern(distinct.filter(|&id| context.hop(id).is_matrix() && has_columns(id)).count())
         }
         ref op if reads_values_alone(op) => 0.0,
         _ => 1.0,

@@ -66,10 +66,13 @@ impl Work {
         self.stored_rows = rows.min(non_zeros);
     }
 
-    /// Leaves out visits of non-zeros and of rows: the values of a sparse matrix are one run, wherever they belong.
-    pub(super) fn visit_values_alone(&mut self) {
+    /// Leaves out visits of non-zeros, whose columns do not matter: the values of a sparse matrix are one run, of which rows
+    /// matter or do not, either.
+    pub(super) fn visit_values_alone(&mut self, crosses_rows: bool) {
         self.non_zeros = 0.0;
-        self.sparse_rows = 0.0;
+        if crosses_rows {
+            self.sparse_rows = 0.0;
+        }
     }
 
     /// Adds operations of a class that fill registers with the values of one row alone, of so many.

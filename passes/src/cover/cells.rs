@@ -5,6 +5,7 @@ use crate::facts::{Context, is_inner_product, sparsity};
 use crate::hops::untransposed;
 use crate::zeros::{Driven, Zeros, keeps_zeros};
 use fuseline_ir::SizeInfo;
+use fuseline_ir::cplan::fewest;
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::ops::Direction;
 use smallvec::SmallVec;
@@ -22,21 +23,6 @@ pub(crate) fn driver_sparsity(context: &Context<'_>, driver: HopId) -> f64 {
         None if !keeps_zeros(context.dag, driver, context.limits.strict_ieee) => 1.0,
         None => UNKNOWN_DRIVER_SPARSITY,
     }
-}
-
-/// The fewest of these inputs that suffice, of several that do without the last ones; `None` if all of them do not.
-pub(super) fn fewest(inputs: &[HopId], suffice: impl Fn(&[HopId]) -> bool) -> Option<Hops> {
-    if !suffice(inputs) {
-        return None;
-    }
-    let mut left = Hops::from_slice(inputs);
-    for &input in inputs.iter().rev() {
-        let others: Hops = left.iter().copied().filter(|&other| other != input).collect();
-        if suffice(&others) {
-            left = others;
-        }
-    }
-    Some(left)
 }
 
 impl Operator {
@@ -90,25 +76,39 @@ impl Operator {
     }
 
     fn are_zero_with(&self, context: &Context<'_>, drivers: &[HopId], zeros: Zeros) -> bool {
-        let strict = context.limits.strict_ieee;
-        Driven { dag: context.dag, members: &self.members, drivers, zeros, strict }.makes_zero(&self.roots)
+        self.driven(context, drivers, zeros).makes_zero(&self.roots)
     }
 
-    /// The sparse inputs that the cells of all roots are zero with where all of them are, the sparsest first: an operator
-    /// over the cells of `space` that has no driver visits the non-zeros of any of them. None if there are no such inputs, or
-    /// a column's extreme would have to know how many zeros it has.
-    pub(crate) fn joined_drivers(&self, context: &Context<'_>, space: &SizeInfo) -> Option<Hops> {
+    fn driven<'a>(&'a self, context: &'a Context<'_>, drivers: &'a [HopId], zeros: Zeros) -> Driven<'a> {
+        Driven { dag: context.dag, members: &self.members, drivers, zeros, strict: context.limits.strict_ieee }
+    }
+
+    /// The sparse inputs at whose non-zeros an operator over the cells of `space` without a driver is computed, the sparsest
+    /// first: where all of them are zero, the cells of each root have one value. None if there are no such inputs. Of several,
+    /// that value is zero for roots that have a place for each cell, or each column: these would have to know how many positions
+    /// there are.
+    pub(crate) fn visited_inputs(&self, context: &Context<'_>, space: &SizeInfo) -> Option<Hops> {
         let mut sparse: Hops = self.inputs_by_cell(context, space).filter(|&id| sparsity(context, id) < 1.0).collect();
-        let counts_zeros = |&root: &HopId| match context.hop(root).op {
-            HopOp::AggUnary(agg, Direction::Col) => !agg.ignores_zeros(),
-            _ => false,
-        };
-        if sparse.len() < 2 || self.is_driven() || self.roots.iter().any(counts_zeros) {
+        if sparse.is_empty() || self.is_driven() {
             return None;
         }
         sparse
             .sort_by(|&one, &other| sparsity(context, one).total_cmp(&sparsity(context, other)).then(one.cmp(&other)));
-        fewest(&sparse, |drivers| self.are_zero_with(context, drivers, Zeros::Cell))
+        let needs_zero = |&root: &HopId| match context.hop(root).op {
+            HopOp::AggUnary(_, direction) => direction == Direction::Col,
+            HopOp::MatMul => false,
+            _ => true,
+        };
+        let counts_zeros = |&root: &HopId| match context.hop(root).op {
+            HopOp::AggUnary(agg, Direction::Col) => !agg.ignores_zeros(),
+            _ => false,
+        };
+        let inputs = fewest(&sparse, |inputs| {
+            !inputs.is_empty() && self.driven(context, inputs, Zeros::Cell).makes_constant(&self.roots)
+        })?;
+        let are_zero = || !self.roots.iter().any(needs_zero) || self.are_zero_with(context, &inputs, Zeros::Cell);
+        let can_be_joined = || !self.roots.iter().any(counts_zeros) && are_zero();
+        (inputs.len() == 1 || can_be_joined()).then(|| Hops::from_vec(inputs.clone()))
     }
 
     /// An input that an operator over cells can bind cell by cell, for each of its roots; that of the first root.

@@ -1,11 +1,11 @@
 //! Which members of an operator over rows have one cell per non-zero of a sparse main input, in the place of one per column:
 //! what [`fuseline_ir::cplan::Positions`] will say of its plan.
 
-use super::cells::fewest;
 use super::{Hops, Operator};
 use crate::facts::{Context, sparsity, transposed_product};
 use crate::hops::{is_elementwise, untransposed};
 use crate::zeros::{Driven, Zeros};
+use fuseline_ir::cplan::fewest;
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::ops::Direction;
 use smallvec::SmallVec;
@@ -48,7 +48,7 @@ impl Operator {
             Search { found: found.members.clone(), taken: all.clone(), ..Search::new(context, self, main, &zeros) }
                 .takes_positions()
         })?;
-        Some(ByPosition { joined, ..found })
+        Some(ByPosition { joined: Hops::from_vec(joined), ..found })
     }
 
     /// The inputs of the main one's dimensions that members read cell by cell, or as rows, and otherwise not.

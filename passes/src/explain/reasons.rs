@@ -193,11 +193,7 @@ impl<'a> Reasons<'a> {
 fn relaxed_tables(context: &Context<'_>) -> Vec<(TemplateLimit, MemoTable)> {
     let limits = context.limits;
     let narrow = TemplateLimit::NarrowProduct { cols: limits.skinny_cols };
-    let large = TemplateLimit::LargeOuterProduct { rows: limits.outer_rows, cols: limits.outer_cols };
-    let mut relaxed = vec![
-        (narrow, TemplateLimits { skinny_cols: u64::MAX, ..limits.clone() }),
-        (large, TemplateLimits { outer_rows: 0, outer_cols: 0, ..limits.clone() }),
-    ];
+    let mut relaxed = vec![(narrow, TemplateLimits { skinny_cols: u64::MAX, ..limits.clone() })];
     if limits.strict_ieee {
         relaxed.push((TemplateLimit::StrictIeee, TemplateLimits { strict_ieee: false, ..limits.clone() }));
     }

@@ -272,13 +272,6 @@ pub enum TemplateLimit {
         /// The limit.
         cols: u64,
     },
-    /// Outer operators take outer products only above these sizes.
-    LargeOuterProduct {
-        /// More rows than this.
-        rows: u64,
-        /// More columns than this.
-        cols: u64,
-    },
     /// Plans of an operator decide about no more operands, of more the largest.
     Operands {
         /// The limit.

@@ -202,9 +202,6 @@ fn limit_text(limit: TemplateLimit) -> String {
         TemplateLimit::NarrowProduct { cols } => {
             format!("row operators take matrix products only where one side has fewer than {cols} columns")
         }
-        TemplateLimit::LargeOuterProduct { rows, cols } => {
-            format!("outer operators take only products of more than {rows} rows and {cols} columns")
-        }
         TemplateLimit::Operands { count } => {
             format!("the plans of an operator decide about {count} operands, and others are as large")
         }

@@ -213,10 +213,7 @@ pub(crate) fn is_outer_product_like(context: &Context<'_>, id: HopId) -> bool {
     }
     let (left, right) = (context.hop(hop.inputs[0]).size, context.hop(hop.inputs[1]).size);
     match (left.known_dims(), right.known_dims()) {
-        (Some((rows, rank)), Some((_, cols))) => {
-            let limits = context.limits;
-            rows > rank && rank < cols && rank > 0 && rows > limits.outer_rows && cols > limits.outer_cols
-        }
+        (Some((rows, rank)), Some((_, cols))) => rows > rank && rank < cols && rank > 0,
         _ => false,
     }
 }

@@ -18,13 +18,9 @@ pub use storage::{Storage, bytes, bytes_of};
 
 use serde::Serialize;
 
-/// Sizes from which on templates apply, and the meaning of zeros.
+/// Sizes up to which templates apply, and the meaning of zeros.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TemplateLimits {
-    /// Outer products need more rows than this.
-    pub outer_rows: u64,
-    /// Outer products need more columns than this.
-    pub outer_cols: u64,
     /// The narrow operand of a matrix product in a Row operator has fewer columns than this.
     pub skinny_cols: u64,
     /// How many operators a condition may look at to find out whether an expression uses a matrix.
@@ -36,13 +32,6 @@ pub struct TemplateLimits {
 
 impl Default for TemplateLimits {
     fn default() -> Self {
-        TemplateLimits { outer_rows: 256, outer_cols: 256, skinny_cols: 64, look_around: 64, strict_ieee: false }
-    }
-}
-
-impl TemplateLimits {
-    /// No lower limits on sizes, for tests on small matrices.
-    pub fn tiny() -> Self {
-        TemplateLimits { outer_rows: 1, outer_cols: 1, ..Self::default() }
+        TemplateLimits { skinny_cols: 64, look_around: 64, strict_ieee: false }
     }
 }

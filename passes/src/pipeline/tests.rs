@@ -328,7 +328,7 @@ fn every_selected_cover_is_constructed() {
         for policy in [SelectPolicy::FuseAll, SelectPolicy::FuseNoRedundancy, SelectPolicy::CostBased, random] {
             let mut options = with(policy);
             options.search_limits.budget = Budget::of(200);
-            options.template_limits = TemplateLimits { strict_ieee: round % 4 == 0, ..TemplateLimits::tiny() };
+            options.template_limits = TemplateLimits { strict_ieee: round % 4 == 0, ..TemplateLimits::default() };
             let outcome = run(&dag, &options);
             seen.extend(variants(&outcome));
             for (before, after) in dag.outputs.iter().zip(&outcome.dag.outputs) {

@@ -13,17 +13,18 @@ fn with_context<R>(dag: &HopDag, test: impl FnOnce(&Context<'_>) -> R) -> R {
     test(&Context::new(dag, &limits))
 }
 
-/// P079: the size floor of outer products is a value.
+/// P079: outer products have more rows and columns than their factors have ranks.
 #[test]
-fn outer_products_open_above_the_size_floor() {
-    let mut d = Dag::default();
-    let (u, v) = (d.read("U", 200, 5), d.read("V", 5, 200));
-    let product = d.matmul(u, v);
-    d.write("o", product);
-    let open = |limits: &TemplateLimits| OuterTemplate.open(&Context::new(&d.dag, limits), product);
-    assert!(!open(&TemplateLimits::default()));
-    assert!(open(&TemplateLimits::tiny()));
-    assert!(!open(&TemplateLimits { strict_ieee: true, ..TemplateLimits::tiny() }));
+fn products_larger_than_their_rank_open_outer() {
+    for (rows, rank, cols, is_outer) in [(200, 5, 200, true), (6, 5, 6, true), (6, 5, 5, false), (5, 5, 6, false)] {
+        let mut d = Dag::default();
+        let (u, v) = (d.read("U", rows, rank), d.read("V", rank, cols));
+        let product = d.matmul(u, v);
+        d.write("o", product);
+        let open = |limits: &TemplateLimits| OuterTemplate.open(&Context::new(&d.dag, limits), product);
+        assert_eq!(open(&TemplateLimits::default()), is_outer, "{rows} x {rank} x {cols}");
+        assert!(!open(&TemplateLimits { strict_ieee: true, ..TemplateLimits::default() }));
+    }
 }
 
 /// P082: any aggregation closes Cell; only those over columns or everything close Row.

@@ -146,26 +146,6 @@ pub(crate) unsafe fn segment_row_agg<V: Vector, A: Aggregate, const N: usize>(
     }
 }
 
-/// Rule 4 over the positions of a CSR unit.
-#[inline(always)]
-pub(crate) unsafe fn segment_full_agg<V: Vector, A: Aggregate, const N: usize>(
-    rows: usize,
-    row_offsets: *const usize,
-    a: *const f64,
-    out: *mut f64,
-) {
-    // SAFETY: the caller's offsets are monotone and cover the positions; `out` has a value.
-    unsafe {
-        let mut accumulators = [V::splat(A::NEUTRAL); N];
-        for row in 0..rows {
-            let start = *row_offsets.add(row);
-            let run = Run::new::<N>(*row_offsets.add(row + 1) - start);
-            accumulators = take_run::<V, A, N>(accumulators, a.add(start - *row_offsets), run);
-        }
-        *out = reduce_register::<V, A>(merge_registers::<V, A, N>(accumulators));
-    }
-}
-
 /// The partial aggregates of each row, from its first cell to each: `out[j] = merge(out[j - 1], a[j])`, strictly in
 /// order. Eight rows go side by side, since each step of a row waits for the one before.
 #[inline(always)]

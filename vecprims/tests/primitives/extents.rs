@@ -109,7 +109,6 @@ const CALLS: &[(&str, usize, Call)] = &[
     ("segment_row_agg values", 5, |p, len| {
         p.segment_row_agg(AggOp::Sum, &[2, 3, 7], &values(len), 4, TileMut::new(&mut values(2), 1));
     }),
-    ("segment_full_agg values", 5, |p, len| _ = p.segment_full_agg(AggOp::Sum, &[2, 3, 7], &values(len))),
     ("sparse_col_agg acc", 9, |p, len| p.sparse_col_agg(AggOp::Sum, sparse(&values(5)), &mut values(len))),
     ("sparse_col_agg values", 5, |p, len| p.sparse_col_agg(AggOp::Sum, sparse(&values(len)), &mut values(9))),
     ("segment_spread a", 4, |p, len| p.segment_spread(&[2, 3, 7], Tile::new(&values(len), 3), &mut values(5))),

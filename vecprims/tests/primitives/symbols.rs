@@ -34,7 +34,6 @@ fn names_and_signatures_are_those_of_the_architecture() {
             Primitive::FullAgg(_) => "full_{agg}",
             Primitive::ColAgg(_) => "col_{agg}",
             Primitive::SegmentRowAgg(_) => "segment_row_{agg}",
-            Primitive::SegmentFullAgg(_) => "segment_full_{agg}",
             Primitive::SparseColAgg(_) => "sparse_col_{agg}",
             // Described as "the same" as the row above.
             Primitive::SparseMatMultAdd => "sparse_vect_mat_mult",

@@ -14,7 +14,7 @@ fn plans_are_canonical() {
         let (first, second) = (d.read("A", 1000, 100), d.read("B", 1000, 100));
         let (a, b) = if swap { (second, first) } else { (first, second) };
         build(&mut d, a, b);
-        let plans = constructed(&d.dag, &TemplateLimits::tiny());
+        let plans = constructed(&d.dag, &TemplateLimits::default());
         assert_eq!(plans.len(), 1);
         plans[0].cplan.to_string()
     };

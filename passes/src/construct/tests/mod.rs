@@ -16,7 +16,7 @@ use fuseline_ir::hop::HopDag;
 use fuseline_ir::ops::{AggOp, BinaryOp, Direction, UnaryOp};
 
 fn plans(dag: &HopDag) -> Vec<ConstructedPlan> {
-    constructed(dag, &TemplateLimits::tiny())
+    constructed(dag, &TemplateLimits::default())
 }
 
 fn only(dag: &HopDag) -> ConstructedPlan {
@@ -39,7 +39,7 @@ fn plan(build: impl FnOnce(&mut Dag) -> HopId) -> ConstructedPlan {
     let mut d = Dag::default();
     let output = build(&mut d);
     d.write("o", output);
-    let mut plans = constructed(&d.dag, &TemplateLimits::tiny());
+    let mut plans = constructed(&d.dag, &TemplateLimits::default());
     assert_eq!(plans.len(), 1, "{}", d.dag);
     plans.remove(0)
 }

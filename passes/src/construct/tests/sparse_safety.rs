@@ -58,7 +58,7 @@ fn operations_with_literals_are_sparse_safe_where_they_keep_zeros() {
         let kept = d.op(op, &[weighted, number]);
         let total = d.sum(kept);
         d.write("o", total);
-        let plans = constructed(&d.dag, &TemplateLimits::tiny());
+        let plans = constructed(&d.dag, &TemplateLimits::default());
         let fuses_all =
             plans.iter().any(|plan| plan.cover.template == TemplateType::Outer && plan.cover.roots == [total]);
         assert_eq!(fuses_all, safe, "{op} {literal}");
@@ -74,7 +74,7 @@ fn sparse_safety_of_other_operations() {
         let cells = build(&mut d, s, y);
         let total = d.sum(cells);
         d.write("o", total);
-        let plans = constructed(&d.dag, &TemplateLimits { strict_ieee: strict, ..TemplateLimits::tiny() });
+        let plans = constructed(&d.dag, &TemplateLimits { strict_ieee: strict, ..TemplateLimits::default() });
         assert_eq!(plans.len(), 1);
         plans[0].cplan.sparse_safe && plans[0].inputs[0] == CoverInput::Hop(s)
     };

@@ -225,7 +225,7 @@ fn multi_aggregates() {
         let aggregate = d.op((op, Direction::Full), &[x]);
         d.write(&format!("s{number}"), aggregate);
     }
-    let plans = constructed(&d.dag, &TemplateLimits::tiny());
+    let plans = constructed(&d.dag, &TemplateLimits::default());
     let [plan] = &plans[..] else { panic!("{} plans", plans.len()) };
     assert_eq!(plan.cplan.outputs.len(), 7);
     assert_eq!(plan.inputs, [x, y].map(CoverInput::Hop));
@@ -287,7 +287,7 @@ fn fuse_all_chooses_no_outer_operator_without_a_driver() {
     let sum = d.plus(exp, s);
     let total = d.sum(sum);
     d.write("o", total);
-    let limits = TemplateLimits::tiny();
+    let limits = TemplateLimits::default();
     let context = Context::new(&d.dag, &limits);
     let memo = explore(&context, TEMPLATES);
     for policy in [SelectPolicy::FuseAll, SelectPolicy::FuseNoRedundancy] {
@@ -306,7 +306,7 @@ fn other_reorganisations_are_not_read_through() {
     let exp = d.op(UnaryOp::Exp, &[rev]);
     let total = d.sum(exp);
     d.write("o", total);
-    let plans = constructed(&d.dag, &TemplateLimits::tiny());
+    let plans = constructed(&d.dag, &TemplateLimits::default());
     assert!(plans.iter().all(|plan| !plan.cover.members.contains(&rev)));
     assert_eq!(plans[0].inputs, [CoverInput::Hop(rev)]);
 }
@@ -341,7 +341,7 @@ fn transposed_columns_are_no_rows_of_row_operators() {
     let sums = d.op((AggOp::Var, Direction::Row), &[sum]);
     let output = d.op(BinaryOp::Div, &[sum, sums]);
     d.write("o", output);
-    let plans = constructed(&d.dag, &TemplateLimits::tiny());
+    let plans = constructed(&d.dag, &TemplateLimits::default());
     assert!(plans.iter().any(|plan| plan.cover.template == TemplateType::Row));
     for plan in plans.iter().filter(|plan| plan.cover.template == TemplateType::Row) {
         assert!(!plan.cover.members.contains(&row));

@@ -17,7 +17,7 @@ fn model(budget: f64, cluster: Option<Cluster>) -> CostModel {
 
 /// The covers that a way of enumeration chooses.
 fn covers(dag: &HopDag, model: &CostModel, enumeration: Enumeration) -> Vec<FusionCover> {
-    let limits = TemplateLimits::tiny();
+    let limits = TemplateLimits::default();
     let context = Context::new(dag, &limits);
     let memo = explore(&context, TEMPLATES);
     let search_limits = SearchLimits { enumeration, ..SearchLimits::default() };
@@ -55,7 +55,7 @@ fn the_memory_budget_changes_the_plan() {
     assert!(fuses(&dag, &model(3.3e6, None), xy));
     let tight = model(2.4e6, None);
     assert!(!fuses(&dag, &tight, xy));
-    let limits = TemplateLimits::tiny();
+    let limits = TemplateLimits::default();
     let context = Context::new(&dag, &limits);
     let constrained = covers(&dag, &tight, Enumeration::Exact);
     assert!(!constrained.is_empty());
@@ -102,7 +102,7 @@ fn row_operators_need_rows_in_one_block() {
 fn impossible_row_entries_are_pruned() {
     let has_row_entries = |cols: u64, budget: f64| {
         let (dag, xv) = gram_product(cols);
-        let limits = TemplateLimits::tiny();
+        let limits = TemplateLimits::default();
         let context = Context::new(&dag, &limits);
         let mut memo = explore(&context, TEMPLATES);
         prune_impossible(&context, &model(budget, Some(Cluster::for_tests())), &mut memo);
@@ -159,7 +159,7 @@ fn sketches_change_costs() {
     let total = d.mult(weighted, z);
     let sum = d.sum(total);
     d.write("s", sum);
-    let limits = TemplateLimits::tiny();
+    let limits = TemplateLimits::default();
     let seconds = |inputs: &InputSketches| {
         let context = Context::with_estimates(&d.dag, &limits, SparsityEstimates::new(&d.dag, inputs));
         let members = vec![weighted, total, sum].into();
