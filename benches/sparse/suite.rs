@@ -1,5 +1,5 @@
-//! Expressions over sparse matrices that people run: steps of graph algorithms (GraphBLAS), text scores, recommender models,
-//! sparse generalised linear models, factorisations, and kernels of SciPy's and scikit-learn's sparse code.
+//! Expressions over sparse matrices that people run: steps of graph algorithms (`GraphBLAS`), text scores, recommender models,
+//! sparse generalised linear models, factorisations, and kernels of `SciPy`'s and scikit-learn's sparse code.
 
 /// Matrices that expressions share, as a script makes them.
 pub(crate) struct Collection {

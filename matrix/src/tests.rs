@@ -131,7 +131,7 @@ fn transposes_are_the_same_on_every_number_of_threads() {
 fn stored_zeros_are_left_out_on_every_number_of_threads() {
     let (rows, cols) = (700, 300);
     let value = |i: usize, j: usize| match (i * 7 + j * 3) % 11 {
-        _ if i % 13 == 0 => 0.0,
+        _ if i.is_multiple_of(13) => 0.0,
         0 => -0.0,
         1..4 => 0.0,
         4 => f64::NAN,

@@ -309,7 +309,7 @@ impl Evaluator<'_> {
                 COutput::FullAgg(..) => match &value {
                     Value::Scalar(value) => column.push(*value),
                     Value::Sparse(positions) => by_position.extend(positions.iter().map(|(_, value)| *value)),
-                    vector => full.iter_mut().for_each(|full| full.run(vector.vector())),
+                    Value::Vector(vector) => full.iter_mut().for_each(|full| full.run(vector.iter().copied())),
                 },
                 COutput::RowProduct { long, short, .. } => {
                     let [long, short] = [long, short].map(|id| &values[id.as_u32() as usize]);

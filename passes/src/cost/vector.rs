@@ -31,10 +31,6 @@ pub(super) const BASIC_BLOCK_CELLS: f64 = work::BASIC_BLOCK_CELLS as f64;
 /// measured with two products per row. Fitted.
 const SINGLE_USE_ROW_START: f64 = 0.75;
 
-/// What visiting a non-zero costs an operator that joins rows of several matrices, relative to the machine's `sparse.non_zero`:
-/// which of them comes next cannot be foretold. Fitted.
-const JOINED_VISIT: f64 = 6.0;
-
 /// The share of the non-zeros of a driver from which on a result is taken to have all of them: estimates are not exact.
 const SHARED_PATTERN: f64 = 0.99;
 
@@ -224,9 +220,7 @@ impl<'a> CellPass<'a> {
             read.gathers = cells(space) * share;
         }
         work.non_zeros = non_zeros(context, &inputs);
-        if self.visited.len() > 1 {
-            work.non_zeros *= JOINED_VISIT;
-        }
+        work.joined = if self.visited.len() > 1 { work.non_zeros } else { 0.0 };
         work.sparse_rows = inputs.iter().map(|read| stored_rows(context, read.id)).sum();
         let output = outputs_bytes(context, operator);
         let is_shared = cells(space) * share > BLOCK_CELLS as f64;
@@ -347,8 +341,8 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVector {
     let rows =
         |id: HopId| stored_rows(context, if is_fused { id } else { untransposed(context.dag, id).unwrap_or(id) });
     if is_fused || !reads_values_alone(&root.op) {
-        let joined = sparse_rows.as_ref().map_or(0.0, |rows| rows.joined_non_zeros(context));
-        work.non_zeros = non_zeros(context, &inputs) + (JOINED_VISIT - 1.0) * joined;
+        work.joined = sparse_rows.as_ref().map_or(0.0, |rows| rows.joined_non_zeros(context));
+        work.non_zeros = non_zeros(context, &inputs);
         for read in inputs.iter().filter(|read| stored_rows(context, read.id) > 0.0) {
             let is_read =
                 |id: HopId| id == read.id || sparse_rows.as_ref().is_some_and(|rows| rows.continues(read.id, id));

@@ -10,6 +10,9 @@ use fuseline_ir::hop::{HopId, HopOp, NaryOp};
 use fuseline_ir::ops::Direction;
 use fuseline_ir::schedule::product::ProductLoop;
 
+/// What joining rows costs for each of their non-zeros, in visits of one: which row comes next cannot be foretold. Fitted.
+const JOIN_IN_VISITS: f64 = 5.0;
+
 /// What an operator computes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Work {
@@ -28,6 +31,8 @@ pub struct Work {
     pub narrow: f64,
     /// Non-zeros visited.
     pub non_zeros: f64,
+    /// Those among them whose rows are joined with rows of other matrices.
+    pub joined: f64,
     /// Visits of these by further products with the same row, or aggregations of it.
     pub non_zeros_again: f64,
     /// Cache lines of rows of factors, or of the right side of a product, that are fetched for non-zeros.
@@ -102,7 +107,8 @@ impl Work {
         });
         let saved = (1.0 - IN_REGISTER_SHARE) * self.in_registers / machine.compute.product;
         let sparse = &machine.sparse;
-        let visits = self.non_zeros * sparse.non_zero + self.non_zeros_again * sparse.again;
+        let visits = (self.non_zeros + JOIN_IN_VISITS * self.joined) * sparse.non_zero;
+        let visits = visits + self.non_zeros_again * sparse.again;
         let visits = visits + self.lines * machine.line_time(self.line_bytes) + self.sparse_rows * sparse.row;
         let stores = self.stored * sparse.store + self.stored_rows * sparse.store_row;
         let starts = self.runs * machine.start.run + self.rows * machine.start.row + self.narrow * machine.start.narrow;
