@@ -6,7 +6,7 @@ use crate::blocks::{add_to, block_rows, even_ranges, for_each_block, partial_ran
 use crate::gemm::{Output, Strided, gemm_into};
 use fuseline_ir::schedule::Strips;
 use fuseline_ir::schedule::product::{Extents, FEW_COLUMNS, PackedBlocks, ProductLoop};
-use fuseline_ir::work::CELL_BYTES;
+use fuseline_ir::work::{self, CELL_BYTES};
 use fuseline_matrix::run_context::check_stop;
 use fuseline_matrix::{Dense, NarrowCells, NarrowDense, strips, zeros};
 use fuseline_vecprims::{Tile, TileMut};
@@ -28,6 +28,9 @@ pub(super) fn product(context: &KernelContext<'_>, left: &Dense, right: &Dense) 
 pub(super) fn transposed_product(context: &KernelContext<'_>, left: &Dense, right: &Dense) -> Dense {
     let extents = Extents { rows: left.cols(), inner: left.rows(), cols: right.cols() };
     match ProductLoop::with_transposed_left(extents) {
+        ProductLoop::RowProducts if has_large_sums(context, left, right.cols()) => {
+            transposed_by_columns(context, left, right)
+        }
         ProductLoop::RowProducts => transposed_times_skinny(context, left.into(), right),
         ProductLoop::ScaledRows => row_times_matrix(context, left, right),
         ProductLoop::Dots | ProductLoop::ShortRows | ProductLoop::Packed => {
@@ -191,6 +194,34 @@ fn add_outer_products(
         let (a, b) = (Tile::new(cells, n), Tile::new(&short[rows.start * k..rows.end * k], k));
         context.primitives.outer_mult_add(rows.len(), n, k, a, b, TileMut::new(sums, n));
     });
+}
+
+/// Cells of a matrix that are read in the time in which a private sum is filled, and added to another one.
+const CELLS_PER_SUM: usize = 4;
+
+/// Whether private sums of ranges of rows would have nearly as many cells as the rows themselves, all of one strip.
+fn has_large_sums(context: &KernelContext<'_>, left: &Dense, k: usize) -> bool {
+    let (rows, n) = (left.rows(), left.cols());
+    let ranges = work::partial_ranges(rows, n);
+    let strips = Strips::new(rows, n as u64 * CELL_BYTES, context.strip_bytes, n * k);
+    ranges > 1 && ranges * k * CELLS_PER_SUM > rows && strips.len() == 1
+}
+
+/// `t(left) %*% right` for few columns on the right, each range of columns of `left` by itself: its sums stay in the cache.
+fn transposed_by_columns(context: &KernelContext<'_>, left: &Dense, right: &Dense) -> Dense {
+    let (rows, n, k) = (left.rows(), left.cols(), right.cols());
+    let width = block_rows(n, rows);
+    let mut result = Dense::uninit_in(context.buffers, n, k);
+    for_each_block(context, result.values_mut(), width * k, |block, out| {
+        let columns = out.len() / k;
+        let mut sums = zeros(columns * k);
+        let (a, b) = (Tile::new(&left.values()[block * width..], n), Tile::new(right.values(), k));
+        context.primitives.outer_mult_add(rows, columns, k, a, b, TileMut::new(&mut sums, columns));
+        for (i, cells) in out.chunks_exact_mut(k).enumerate() {
+            cells.iter_mut().enumerate().for_each(|(j, cell)| *cell = sums[j * columns + i]);
+        }
+    });
+    result
 }
 
 /// `t(left) %*% right` for few columns on the right: the sum over rows of outer products, accumulated with the long

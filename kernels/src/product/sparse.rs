@@ -8,7 +8,7 @@ use fuseline_ir::schedule::Strips;
 use fuseline_ir::schedule::product::{Extents, TransposedSparse};
 use fuseline_ir::work::csr_row_bytes;
 use fuseline_matrix::run_context::check_stop;
-use fuseline_matrix::{Csr, CsrRows, Dense, Growing, MemoryKind, strips};
+use fuseline_matrix::{Buffer, Csr, CsrRows, Dense, Growing, MemoryKind, strips};
 use fuseline_vecprims::{CsrTile, Tile, TileMut};
 use std::ops::Range;
 
@@ -39,6 +39,8 @@ fn transposed_strip_times_dense(context: &KernelContext<'_>, left: &Csr, right: 
     let extents = Extents { rows: n, inner: left.rows(), cols: k };
     let count = match TransposedSparse::of(left.nnz(), extents) {
         TransposedSparse::Adds(count) => count,
+        // All of them are one range of rows, too.
+        TransposedSparse::Columns(1) => 1,
         TransposedSparse::Columns(count) => return transposed_by_columns(context, left, right, k, count),
     };
     let sums = accumulate(context, even_ranges(0..left.rows(), count), n * k, |range, acc| {
@@ -56,20 +58,59 @@ fn transposed_strip_times_dense(context: &KernelContext<'_>, left: &Csr, right: 
 fn transposed_by_columns(context: &KernelContext<'_>, left: &Csr, right: &[f64], k: usize, count: usize) -> Dense {
     let n = left.cols();
     let step = n.div_ceil(count).max(1);
+    let ranges = ColumnRanges::new(context, left, step);
     let mut result = Dense::uninit_in(context.buffers, n, k);
-    for_each_block(context, result.values_mut(), step * k, |block, out| {
+    for_each_block(context, result.values_mut(), step * k, |range, out| {
         out.fill(0.0);
-        let columns = block * step..((block + 1) * step).min(n);
         let mut part = PartOfRows::new();
         for start in (0..left.rows()).step_by(STEP) {
             check_stop();
             let rows = start..(start + STEP).min(left.rows());
-            part.take(left, rows.clone(), columns.clone());
+            part.take(left, rows.clone().map(|row| ranges.positions(row, range)), (range * step) as u32);
             let b = Tile::new(&right[rows.start * k..rows.end * k], k);
             context.primitives.sparse_outer_mult_add(part.tile(), k, b, TileMut::new(out, k));
         }
     });
     result
+}
+
+/// Where the non-zeros of each row lie that belong to ranges of columns.
+struct ColumnRanges {
+    /// Row by row: the first position of each range, and where the last one ends.
+    starts: Buffer<usize>,
+    /// Ranges of a row.
+    count: usize,
+}
+
+impl ColumnRanges {
+    /// Ranges of `step` columns.
+    fn new(context: &KernelContext<'_>, csr: &Csr, step: usize) -> Self {
+        let count = csr.cols().div_ceil(step);
+        let mut starts = Buffer::<usize>::recycled(context.buffers, csr.rows() * (count + 1));
+        let rows = block_rows(csr.rows(), csr.nnz().checked_div(csr.rows()).unwrap_or(0) + count);
+        for_each_block(context, &mut starts, rows * (count + 1), |block, starts| {
+            for (r, starts) in starts.chunks_exact_mut(count + 1).enumerate() {
+                let row = block * rows + r;
+                let positions = csr.row_offsets()[row]..csr.row_offsets()[row + 1];
+                let mut position = positions.start;
+                for (range, start) in starts[..count].iter_mut().enumerate() {
+                    // Most ranges of a row have few non-zeros.
+                    let first = range * step;
+                    let before = csr.columns()[position..positions.end].iter().take_while(|&&j| (j as usize) < first);
+                    position += before.count();
+                    *start = position;
+                }
+                starts[count] = positions.end;
+            }
+        });
+        ColumnRanges { starts, count }
+    }
+
+    /// The positions of a row in a range.
+    fn positions(&self, row: usize, range: usize) -> Range<usize> {
+        let start = row * (self.count + 1) + range;
+        self.starts[start]..self.starts[start + 1]
+    }
 }
 
 /// The non-zeros of some rows in a range of columns, which count from its first on.
@@ -86,21 +127,18 @@ impl PartOfRows {
         PartOfRows { offsets: Growing::new(kind), columns: Growing::new(kind), values: Growing::new(kind) }
     }
 
-    /// Takes these in the place of what it has.
-    fn take(&mut self, csr: &Csr, rows: Range<usize>, columns: Range<usize>) {
+    /// Takes the rows that lie at these positions in the place of what it has.
+    fn take(&mut self, csr: &Csr, rows: impl Iterator<Item = Range<usize>>, first_column: u32) {
         self.offsets.clear();
         self.columns.clear();
         self.values.clear();
         self.offsets.push(0);
-        for row in rows {
-            let (row_columns, row_values) = csr.row(row);
-            let place = |column: usize| row_columns.partition_point(|&other| (other as usize) < column);
-            let range = place(columns.start)..place(columns.end);
-            self.columns.extend_from_slice(&row_columns[range.clone()]);
-            self.values.extend_from_slice(&row_values[range]);
+        for positions in rows {
+            self.columns.extend_from_slice(&csr.columns()[positions.clone()]);
+            self.values.extend_from_slice(&csr.values()[positions]);
             self.offsets.push(self.columns.len());
         }
-        self.columns.iter_mut().for_each(|column| *column -= columns.start as u32);
+        self.columns.iter_mut().for_each(|column| *column -= first_column);
     }
 
     fn tile(&self) -> CsrTile<'_> {

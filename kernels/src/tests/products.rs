@@ -88,6 +88,16 @@ fn transposed_products_with_large_results_equal_plain_loops() {
     }
 }
 
+/// So few rows that private sums would have more cells than they: ranges of columns have their own sums.
+#[test]
+fn transposed_products_of_few_long_rows_equal_plain_loops() {
+    let (rows, n, k) = (40, 9000, 3);
+    let (left, right) = (matrix(rows, n, 9, 1), matrix(rows, k, 5, 2));
+    let (a, b) = (left.to_dense().into_owned(), right.to_dense().into_owned());
+    let product = run(|context| matmul_transposed_left(context, &left, &right).unwrap());
+    assert_cells(&product, n, k, |i, j| (0..rows).map(|row| a.get(row, i) * b.get(row, j)).sum());
+}
+
 #[test]
 fn operands_that_do_not_fit_are_refused() {
     let (a, b) = (matrix(2, 3, 9, 1), matrix(4, 5, 9, 1));

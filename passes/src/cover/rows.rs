@@ -2,7 +2,7 @@
 
 use super::{ByPosition, Operator};
 use crate::facts::{Context, aggregated_rows, sparsity, transposed_product};
-use crate::hops::{is_column_transpose, is_elementwise, single_column};
+use crate::hops::{is_column_transpose, single_column};
 use fuseline_ir::hop::{HopId, HopOp, NaryOp};
 use fuseline_ir::ops::Direction;
 use smallvec::SmallVec;
@@ -131,9 +131,9 @@ impl<'a> MainByRow<'a> {
         let mut long: SmallVec<[HopId; 16]> = SmallVec::new();
         for &id in &self.operator.members {
             let hop = self.context.hop(id);
-            let keeps_length =
-                is_elementwise(self.context.dag, id) || matches!(hop.op, HopOp::Reorg(_) | HopOp::Cumulative(_));
-            if keeps_length && hop.inputs.iter().any(|&input| input == main || long.binary_search(&input).is_ok()) {
+            if self.context.operation(id).keeps_length
+                && hop.inputs.iter().any(|&input| input == main || long.binary_search(&input).is_ok())
+            {
                 long.push(id);
             }
         }

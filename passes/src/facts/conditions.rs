@@ -23,6 +23,11 @@ pub(crate) fn is_row_product(context: &Context<'_>, id: HopId) -> bool {
 /// `t(A) %*% B` as a sum over rows, with A and B of the same rows, A a matrix, and B a column or one of both narrow:
 /// gives A and B. The product of a matrix with itself is better left to a symmetric kernel.
 pub(crate) fn transposed_product(context: &Context<'_>, id: HopId) -> Option<(HopId, HopId)> {
+    context.transposed_product(id)
+}
+
+/// [`transposed_product`], which is asked for whenever an operator is priced: a context keeps the answers.
+pub(super) fn find_transposed_product(context: &Context<'_>, id: HopId) -> Option<(HopId, HopId)> {
     let hop = context.hop(id);
     if hop.op != HopOp::MatMul {
         return None;

@@ -1,5 +1,6 @@
 //! Facts of a DAG that template conditions share.
 
+use super::conditions::find_transposed_product;
 use super::{Operation, Storage, TemplateLimits};
 use crate::hops::is_elementwise;
 use crate::sketch::SparsityEstimates;
@@ -32,6 +33,7 @@ pub struct Context<'a> {
     estimates: SparsityEstimates,
     storage: SecondaryMap<HopId, Storage>,
     operations: SecondaryMap<HopId, Operation>,
+    transposed_products: SecondaryMap<HopId, Option<(HopId, HopId)>>,
 }
 
 impl<'a> Context<'a> {
@@ -67,10 +69,14 @@ impl<'a> Context<'a> {
             estimates,
             storage: SecondaryMap::with_capacity(count),
             operations: SecondaryMap::with_capacity(count),
+            transposed_products: SecondaryMap::new(),
         };
         for id in dag.hops.keys() {
             context.storage[id] = Storage::of(&context.expected_size(id));
             context.operations[id] = Operation::of(dag, id);
+            if let Some(factors) = find_transposed_product(&context, id) {
+                context.transposed_products[id] = Some(factors);
+            }
             let facts = context.derive_outer(id);
             if facts != OuterFacts::default() {
                 context.outer[id] = facts;
@@ -100,6 +106,11 @@ impl<'a> Context<'a> {
     /// What the operator computes, for costs alone.
     pub fn operation(&self, id: HopId) -> &Operation {
         &self.operations[id]
+    }
+
+    /// The factors of a product that is a sum over rows.
+    pub(super) fn transposed_product(&self, id: HopId) -> Option<(HopId, HopId)> {
+        self.transposed_products[id]
     }
 
     /// Whether an output or effect of the DAG needs the operator.

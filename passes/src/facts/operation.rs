@@ -1,6 +1,6 @@
 //! What an operator computes by itself, whatever covers it: its class, its operations, and whether its rows are short.
 
-use crate::hops::{literal_sequence, untransposed};
+use crate::hops::{is_elementwise, literal_sequence, untransposed};
 use crate::machine::OperationClass;
 use crate::sketch::drawn_share;
 use fuseline_ir::SizeInfo;
@@ -24,6 +24,8 @@ pub struct Operation {
     pub(crate) class: OperationClass,
     pub(crate) dense_flops: f64,
     pub(crate) is_sequence: bool,
+    /// Whether rows of its result are as long as those of its operands, if these are of any length.
+    pub(crate) keeps_length: bool,
     /// What an operation takes where it is one of a product row after row.
     pub(crate) product_share: f64,
     /// The values of a row of its result, if it is element-wise and reads one value for each row.
@@ -36,6 +38,7 @@ impl Default for Operation {
             class: OperationClass::Arithmetic,
             dense_flops: 0.0,
             is_sequence: false,
+            keeps_length: false,
             product_share: 1.0,
             values_beside_one: None,
         }
@@ -50,6 +53,7 @@ impl Operation {
             class: class_of(dag, id),
             dense_flops: flops_of(dag, id),
             is_sequence,
+            keeps_length: is_elementwise(dag, id) || matches!(dag[id].op, HopOp::Reorg(_) | HopOp::Cumulative(_)),
             product_share: if multiplies_short_rows(dag, id) { IN_REGISTER_SHARE } else { 1.0 },
             values_beside_one: values_beside_one(dag, id),
         }
