@@ -38,7 +38,7 @@ const CELLS_PER_FAR_NON_ZERO: usize = 4;
 const NEAR_CELLS: usize = 1 << 15;
 
 /// The fewest non-zeros that a row has in a range of columns, on average: to find fewer takes longer than to add them.
-const FEWEST_IN_RANGE: usize = 2;
+const FEWEST_IN_RANGE: usize = 16;
 
 /// What a product extends over: its rows and columns, and the dimension that it sums over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -196,7 +196,7 @@ mod tests {
         let wide = extents(100_000, 20_000, 16);
         assert_eq!(
             [0, 200_000, 2_000_000].map(|non_zeros| TransposedSparse::of(non_zeros, wide)),
-            [TransposedSparse::Columns(1), TransposedSparse::Columns(5), TransposedSparse::Columns(16)]
+            [TransposedSparse::Columns(1), TransposedSparse::Columns(1), TransposedSparse::Columns(6)]
         );
     }
 }
