@@ -93,12 +93,37 @@ impl CPlan {
 
     /// The side inputs of the main input's dimensions that are read cell by cell, or row by row, and otherwise not.
     fn candidates(&self) -> Vec<CInputId> {
+        let long = self.as_long_as_main();
         let is_candidate = |input: &CInputId| {
-            let mut readers = self.nodes.values().filter(|node| node.input() == Some(*input)).peekable();
-            let is_whole = |node: &CNode| matches!(node, CNode::SideCell(_) | CNode::SideRow(_, ColumnRange::All));
+            let mut readers = self.nodes.iter().filter(|(_, node)| node.input() == Some(*input)).peekable();
+            let is_whole = |(id, node): (CNodeId, &CNode)| match node {
+                CNode::SideCell(_) => true,
+                CNode::SideRow(_, ColumnRange::All) => long.contains(id),
+                _ => false,
+            };
             readers.peek().is_some() && readers.all(is_whole)
         };
         self.inputs.keys().filter(is_candidate).collect()
+    }
+
+    /// The vectors that element-wise operations combine with the main row, directly or through others.
+    fn as_long_as_main(&self) -> EntitySet<CNodeId> {
+        let shapes = self.shapes();
+        let mut long: EntitySet<CNodeId> = EntitySet::new();
+        self.nodes.iter().filter(|(_, node)| matches!(node, CNode::Main)).for_each(|(id, _)| {
+            long.insert(id);
+        });
+        let mut has_grown = true;
+        while std::mem::take(&mut has_grown) {
+            for (id, node) in self.nodes.iter().filter(|(_, node)| node.is_element_wise()) {
+                let operands = node.operands().into_iter().filter(|&operand| shapes.is_vector(operand));
+                let vectors: Vec<CNodeId> = operands.chain([id]).collect();
+                if vectors.iter().any(|&vector| long.contains(vector)) {
+                    vectors.into_iter().for_each(|vector| has_grown |= long.insert(vector));
+                }
+            }
+        }
+        long
     }
 
     /// The value of each node where the main input, and these side inputs, are zero, if it is known.

@@ -596,6 +596,17 @@ fn values_computed_of_the_main_row_lie_by_position() {
     assert_eq!(positions_of("col_agg_b1_t", &format!("{product}\nout %2 left=%1"), false), "%0 %1");
 }
 
+/// Rows of other lengths than the main one are joined with nothing, and do not keep others from being.
+#[test]
+fn rows_beside_joined_ones_lie_as_they_are() {
+    let text = "cplan row no_agg_b1 sparse_safe=false {\n in0 = matrix\n in1 = matrix\n in2 = matrix\n in3 = matrix
+        %0 = main\n %1 = side_row in1\n %2 = minus %0, %1\n %3 = vect_mat_mult %2, in2
+        %4 = side_row in3\n %5 = plus %3, %4\n out %5\n}";
+    let plan = parse(text).expect("well-formed text").verify().expect("a well-formed plan");
+    let joined = plan.joined_rows(false, &[CInputId::from_u32(1), CInputId::from_u32(3)]);
+    assert_eq!(joined, Some(vec![CInputId::from_u32(1)]));
+}
+
 /// By IEEE a zero times an unknown value is not known: an infinity makes it NaN.
 #[test]
 fn zeros_annihilate_by_ieee_where_they_do_always() {

@@ -249,6 +249,10 @@ impl<'a> CellPass<'a> {
     fn count_basic(&self, context: &Context<'_>, vector: &mut CostVector) {
         let root = self.operator.root();
         vector.count_stored(context, root);
+        let sparse = vector.inputs.iter().filter(|read| stored_rows(context, read.id) > 0.0).count();
+        if self.driver.is_none() && sparse > 1 {
+            vector.work.joined = vector.work.non_zeros;
+        }
         if self.share != 1.0 {
             return;
         }
