@@ -85,7 +85,7 @@ impl CPlan {
         is_taken.then_some((joined, values))
     }
 
-    /// Those of some side inputs whose non-zeros may be joined with those of the main one.
+    /// The side inputs of a list whose non-zeros may be joined with those of the main one.
     fn candidates_of(&self, sparse: &[CInputId]) -> Vec<CInputId> {
         let candidates = self.candidates();
         sparse.iter().copied().filter(|input| candidates.contains(input)).collect()

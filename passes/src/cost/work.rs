@@ -31,9 +31,9 @@ pub struct Work {
     pub narrow: f64,
     /// Non-zeros visited.
     pub non_zeros: f64,
-    /// Those among them whose rows are joined with rows of other matrices.
+    /// Non-zeros visited in rows that are joined with rows of other matrices; `non_zeros` counts them too.
     pub joined: f64,
-    /// Visits of these by further products with the same row, or aggregations of it.
+    /// Visits of non-zeros by further products with the same row, or aggregations of it.
     pub non_zeros_again: f64,
     /// Cache lines of rows of factors, or of the right side of a product, that are fetched for non-zeros.
     pub lines: f64,
