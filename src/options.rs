@@ -101,6 +101,9 @@ pub struct CompileOptions {
     pub code_folder: Option<PathBuf>,
     /// How fusion plans are enumerated.
     pub enumeration: Enumeration,
+    /// Whether [`Mode::GenFuseAll`] and [`Mode::GenFuseNoRedundancy`] leave aggregates that share an input apart, as the
+    /// paper's heuristics do.
+    pub paper_heuristics: bool,
     /// A seed for which any valid plan is drawn in place of the cheapest: an instrument of tests.
     pub random_plans: Option<u64>,
     /// Bytes of a strip of rows, which operators reduce by itself before strips merge: an instrument of tests, since results
@@ -147,6 +150,7 @@ impl Default for CompileOptions {
             plan_cache: true,
             code_folder: None,
             enumeration: Enumeration::default(),
+            paper_heuristics: false,
             random_plans: None,
             strip_bytes: STRIP_BYTES,
             rewrites: true,
@@ -267,7 +271,11 @@ impl CompileOptions {
                 template_limits: TemplateLimits { strict_ieee: self.strict_ieee, ..self.template_limits.clone() },
                 // Never for `threads`, or results would depend on them.
                 model: CostModel::new(self.planned_machine()),
-                search_limits: SearchLimits { enumeration: self.enumeration, ..SearchLimits::default() },
+                search_limits: SearchLimits {
+                    enumeration: self.enumeration,
+                    paper_heuristics: self.paper_heuristics,
+                    ..SearchLimits::default()
+                },
                 ..OptimizerOptions::default()
             },
             strict_ieee: self.strict_ieee,

@@ -7,12 +7,14 @@
 
 use crate::compiled_dag::CompiledDag;
 use crate::environment::Fingerprint;
+use crate::scalar_block::ScalarBlock;
 use crate::value::{RuntimeValue, Variables};
+use foldhash::HashMap;
 use fuseline_ir::hop::{Hop, HopDag, HopOp};
 use fuseline_ir::program::{Evaluation, Program};
 use fuseline_ir::{DataType, Format, Value};
 use fuseline_matrix::MatrixBlock;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Compilations of one block that are kept.
@@ -51,6 +53,8 @@ pub(crate) struct BlockCache {
     /// Whether it was compiled before.
     is_compiled: bool,
     kept: Vec<Kept>,
+    /// The last compilation, where the block is about scalars alone.
+    scalars: Option<Arc<ScalarBlock>>,
 }
 
 #[derive(Debug)]
@@ -128,8 +132,21 @@ impl BlockCache {
         Some(Arc::clone(&kept.compiled))
     }
 
-    /// Keeps a compilation, in the place of the oldest where there are many; whether the block was compiled before.
-    pub(crate) fn keep(&mut self, signature: Signature, sized: HopDag, compiled: Arc<CompiledDag>) -> bool {
+    /// The steps of the last compilation, where the block is about scalars alone.
+    pub(crate) fn scalars(&self) -> Option<Arc<ScalarBlock>> {
+        self.scalars.clone()
+    }
+
+    /// Keeps a compilation for these variables, in the place of the oldest where there are many; whether the block was compiled before.
+    pub(crate) fn keep(
+        &mut self,
+        signature: Signature,
+        sized: HopDag,
+        compiled: Arc<CompiledDag>,
+        variables: &Variables,
+    ) -> bool {
+        let scalars = ScalarBlock::of(&compiled.dag, variables).filter(|_| self.size_variables.is_empty());
+        self.scalars = scalars.map(Arc::new);
         if self.kept.len() >= KEPT_PER_BLOCK {
             self.kept.remove(0);
         }

@@ -11,9 +11,11 @@ use crate::engine::Engine;
 use crate::environment::{Mode, OptimizerEnvironment};
 use crate::error::{Origins, RuntimeError, RuntimeErrorKind};
 use crate::plan_cache::CacheAnswer;
+use crate::scalar_block::ScalarBlock;
 use crate::sketches::sketch_of;
 use crate::statistics::Statistics;
 use crate::value::{RuntimeValue, Variables};
+use foldhash::HashMap;
 use fuseline_ir::SizeInfo;
 use fuseline_ir::cplan::VerifiedCPlan;
 use fuseline_ir::hop::{HopDag, OperatorId};
@@ -24,7 +26,7 @@ use fuseline_passes::rewrite::{RewriteReport, rewrite_with_report};
 use fuseline_passes::size::{SizeEnvironment, VariableFacts, propagate_dag, size_variables};
 use fuseline_passes::sketch::{InputSketches, inputs_worth_a_sketch};
 use fuseline_skeletons::{BackendError, CompiledCPlan};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -75,6 +77,11 @@ impl<'a> DagCompiler<'a> {
         self.statistics
     }
 
+    /// The steps of a block as it was compiled last, if it is about scalars alone.
+    pub(crate) fn scalars(&self, dag: &HopDag) -> Option<Arc<ScalarBlock>> {
+        self.blocks.get(&BlockKey::of(dag, self.engine.fingerprint))?.scalars()
+    }
+
     /// The block compiled for these variables.
     ///
     /// # Errors
@@ -105,7 +112,7 @@ impl<'a> DagCompiler<'a> {
         let sketches = inputs_worth_a_sketch(&sized).into_iter().filter_map(sketch).collect();
         let compiled = compile_dag(self.engine, &sized, sketches, &mut self.statistics, self.observer)?;
         let compiled = Arc::new(compiled);
-        self.statistics.recompilations += u64::from(block.keep(signature, sized, Arc::clone(&compiled)));
+        self.statistics.recompilations += u64::from(block.keep(signature, sized, Arc::clone(&compiled), variables));
         Ok(compiled)
     }
 }

@@ -4,6 +4,7 @@ use crate::format::FormatError;
 use crate::map::MapError;
 use crate::tokenize::TokenizeError;
 use crate::transform::TransformError;
+use foldhash::HashMap;
 use fuseline_ir::hop::Span;
 use fuseline_ir::program::{Program, Source};
 use fuseline_kernels::KernelError;
@@ -13,7 +14,6 @@ use fuseline_passes::memory::bytes_text;
 pub use fuseline_passes::size::CallSite;
 use fuseline_passes::size::{InputOrigin, ValidationError};
 use fuseline_skeletons::{BackendError, SkeletonError};
-use std::collections::HashMap;
 use std::fmt;
 use thiserror::Error;
 

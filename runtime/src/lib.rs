@@ -19,6 +19,7 @@ mod memory;
 mod operators;
 mod plan_cache;
 mod program_executor;
+mod scalar_block;
 mod scalars;
 mod sketches;
 mod statistics;

@@ -7,6 +7,7 @@ use crate::engine::Engine;
 use crate::error::{Origins, RuntimeError, RuntimeErrorKind};
 use crate::evaluation::{Evaluations, Evaluator, evaluation_of};
 use crate::memory;
+use crate::scalar_block::ScalarBlock;
 use crate::scalars;
 use crate::statistics::{Counts, Statistics};
 use crate::value::{RuntimeValue, Variables};
@@ -16,6 +17,7 @@ use fuseline_ir::{DataType, ScalarType, Value};
 use fuseline_matrix::Reservation;
 use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
+use std::sync::Arc;
 
 /// The deepest nesting of function calls.
 const CALL_DEPTH: usize = 200;
@@ -50,9 +52,10 @@ pub fn run_program(
         evaluations: Evaluations::new(evaluator, &mut compiled.evaluated),
         compiler: DagCompiler::new(engine, &mut compiled.blocks, observer),
         output,
+        scalars: Vec::new(),
         depth: 0,
     };
-    let frame = &mut Frame::new(program, variables, Origins::new());
+    let frame = &mut Frame::new(program, variables, Origins::default());
     let result = engine.threads.run(|| executor.run_blocks(&program.body, frame));
     let result = result.unwrap_or_else(|abort| Err(memory::error_of(engine, "the program".to_owned(), abort)));
     statistics.merge(executor.compiler.into_statistics());
@@ -83,7 +86,10 @@ impl<'v> Frame<'v> {
 
     fn set(&mut self, name: &str, value: RuntimeValue) {
         self.hold_text(name, &value);
-        self.variables.insert(name.to_owned(), value);
+        match self.variables.get_mut(name) {
+            Some(variable) => *variable = value,
+            None => _ = self.variables.insert(name.to_owned(), value),
+        }
     }
 
     fn hold_text(&mut self, name: &str, value: &RuntimeValue) {
@@ -129,17 +135,30 @@ impl<'v> Frame<'v> {
         })
     }
 
+    fn set_origin(&mut self, name: &str, origin: Option<Span>) {
+        let Some(origin) = origin else {
+            self.origins.remove(name);
+            return;
+        };
+        match self.origins.get_mut(name) {
+            Some(known) => *known = origin,
+            None => _ = self.origins.insert(name.to_owned(), origin),
+        }
+    }
+
+    /// Assigns what a block of scalars has computed.
+    fn assign_scalars(&mut self, block: &ScalarBlock, values: &[Value]) {
+        for output in block.outputs() {
+            let copied = output.copied.as_ref().and_then(|name| self.origins.get(name)).copied();
+            self.set_origin(&output.name, copied.or(output.span));
+            self.set(&output.name, RuntimeValue::Scalar(values[output.step].clone()));
+        }
+    }
+
     fn assign(&mut self, dag: &HopDag, results: Variables) {
         let origins: Vec<(&str, Option<Span>)> = self.origins_of(dag).collect();
         for (name, origin) in origins {
-            let Some(origin) = origin else {
-                self.origins.remove(name);
-                continue;
-            };
-            match self.origins.get_mut(name) {
-                Some(known) => *known = origin,
-                None => _ = self.origins.insert(name.to_owned(), origin),
-            }
+            self.set_origin(name, origin);
         }
         for (name, value) in &results {
             self.hold_text(name, value);
@@ -158,6 +177,8 @@ struct ProgramExecutor<'a> {
     evaluations: Evaluations<'a>,
     compiler: DagCompiler<'a>,
     output: &'a mut (dyn Write + Send),
+    /// The values of the steps of a block of scalars.
+    scalars: Vec<Value>,
     depth: usize,
 }
 
@@ -170,6 +191,10 @@ impl ProgramExecutor<'_> {
         self.compiler.engine().check_interruption()?;
         match block {
             StatementBlock::Basic(dag) => {
+                if let Some(block) = self.compute_scalars(dag, frame.variables) {
+                    frame.assign_scalars(&block, &self.scalars);
+                    return Ok(());
+                }
                 let repeats = frame.loops > 0;
                 let results = self.run_dag(dag, frame, Destination::Variables { repeats })?;
                 frame.assign(dag, results);
@@ -218,6 +243,14 @@ impl ProgramExecutor<'_> {
         Ok(())
     }
 
+    /// Computes the values of a block that is known to be about scalars alone; `None` for other blocks, and where the
+    /// general way is to find out why it has no values.
+    fn compute_scalars(&mut self, dag: &HopDag, variables: &Variables) -> Option<Arc<ScalarBlock>> {
+        let block = self.compiler.scalars(dag).filter(|block| block.compute(variables, &mut self.scalars))?;
+        self.compiler.statistics_mut().add_scalar_block(block.operations());
+        Some(block)
+    }
+
     fn run_dag(
         &mut self,
         dag: &HopDag,
@@ -233,6 +266,11 @@ impl ProgramExecutor<'_> {
 
     fn run_predicate(&mut self, predicate: &Predicate, frame: &mut Frame<'_>) -> Result<RuntimeValue, RuntimeError> {
         self.run_blocks(&predicate.prelude, frame)?;
+        if let Some(block) = self.compute_scalars(&predicate.dag, frame.variables)
+            && let [output] = block.outputs()
+        {
+            return Ok(RuntimeValue::Scalar(self.scalars[output.step].clone()));
+        }
         let missing = || RuntimeErrorKind::Internal("a predicate without a value".to_owned());
         let mut results = self.run_dag(&predicate.dag, frame, Destination::Elsewhere)?;
         Ok(results.remove(Predicate::VALUE).ok_or_else(missing)?)
@@ -296,7 +334,7 @@ impl ProgramExecutor<'_> {
         let program = self.evaluations.program(evaluation, &locals, &frame.program.sources);
         let program = program.map_err(|error| RuntimeError { span: call.span, ..error })?;
         self.depth += 1;
-        let inner = &mut Frame::new(&program, &mut locals, Origins::new());
+        let inner = &mut Frame::new(&program, &mut locals, Origins::default());
         let outcome = self.run_blocks(&program.body, inner);
         self.depth -= 1;
         outcome.map_err(|error| error.evaluated(&program))?;

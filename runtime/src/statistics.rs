@@ -27,6 +27,8 @@ pub struct Statistics {
     pub recompilations: u64,
     /// Executions of blocks that were compiled already for their sizes.
     pub block_cache_hits: u64,
+    /// Operations of blocks of scalars that were compiled already: none of them is timed or listed.
+    pub scalar_operations: u64,
     /// Fusion plans costed.
     pub plans_costed: u64,
     /// Candidate operators priced while plans were looked for.
@@ -191,6 +193,12 @@ impl Statistics {
         self.plans_of_found_blocks += plans;
     }
 
+    /// Counts an execution of a block of scalars that was compiled already, with this many operations.
+    pub(crate) fn add_scalar_block(&mut self, operations: u64) {
+        self.add_found_block(0);
+        self.scalar_operations += operations;
+    }
+
     /// The CPlans that executions of blocks needed, and those among them that were found: in the plan cache, or with a
     /// block that was compiled already for its sizes.
     ///
@@ -208,6 +216,7 @@ impl Statistics {
         self.dags_optimized += other.dags_optimized;
         self.recompilations += other.recompilations;
         self.block_cache_hits += other.block_cache_hits;
+        self.scalar_operations += other.scalar_operations;
         self.plans_costed += other.plans_costed;
         self.operators_priced += other.operators_priced;
         self.partitions += other.partitions;
@@ -277,6 +286,9 @@ impl Statistics {
         line("DAGs optimized", self.dags_optimized.to_string());
         line("recompilations", self.recompilations.to_string());
         line("block cache hits", self.block_cache_hits.to_string());
+        if self.scalar_operations > 0 {
+            line("scalar operations", format!("{} that were not timed", self.scalar_operations));
+        }
         line("plans costed", format!("{} ({} operators priced)", self.plans_costed, self.operators_priced));
         line("partitions", format!("{} ({} proven optimal)", self.partitions, self.partitions_optimal));
         if self.plan_gap > 0.0 {

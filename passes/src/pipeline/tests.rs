@@ -110,6 +110,20 @@ fn three_full_aggregates_are_one_multi_aggregate() {
     assert_eq!(outcome.dag.hops.values().filter(|hop| hop.op == HopOp::Index).count(), 3);
 }
 
+/// The heuristics of the paper have no multi-aggregates, the cost-based plan has them all the same (P171).
+#[test]
+fn heuristics_of_the_paper_leave_aggregates_apart() {
+    let search_limits = SearchLimits { paper_heuristics: true, ..SearchLimits::default() };
+    for policy in [SelectPolicy::FuseAll, SelectPolicy::FuseNoRedundancy, SelectPolicy::CostBased] {
+        let merged = variants(&run(&testing::three_sums(), &with(policy)));
+        assert_eq!(merged, [Variant::MAgg], "{policy:?}");
+        let options = OptimizerOptions { search_limits: search_limits.clone(), ..with(policy) };
+        let outcome = run(&testing::three_sums(), &options);
+        let are_apart = !variants(&outcome).contains(&Variant::MAgg);
+        assert_eq!(are_apart, policy != SelectPolicy::CostBased, "{policy:?}: {:?}", variants(&outcome));
+    }
+}
+
 /// Two aggregates of intermediates and a product over rows, in one pass over the points.
 #[test]
 fn an_iteration_of_kmeans_is_one_pass_over_rows() {

@@ -106,6 +106,9 @@ pub struct SearchLimits {
     /// The most interesting points for which [`super::SelectPolicy::Exhaustive`] costs every plan; partitions with more
     /// are searched with pruning.
     pub exhaustive_points: usize,
+    /// Whether [`super::SelectPolicy::FuseAll`] and [`super::SelectPolicy::FuseNoRedundancy`] are the paper's, which leave
+    /// aggregates that share an input apart (P171). Otherwise they merge them like every other policy.
+    pub paper_heuristics: bool,
 }
 
 impl Default for SearchLimits {
@@ -115,6 +118,7 @@ impl Default for SearchLimits {
             budget: Budget::of(20_000),
             visits: 8_192,
             exhaustive_points: 20,
+            paper_heuristics: false,
         }
     }
 }

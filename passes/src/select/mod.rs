@@ -205,7 +205,11 @@ pub fn select(
         scratch.reset();
     }
     // Phase 2 of 3: aggregates merged greedily.
-    let (passes, merging) = multi_aggregate::greedy(context, model, &partitions, || Effort::of_groups(limits, 1));
+    let (passes, merging) = if merges(policy, limits) {
+        multi_aggregate::greedy(context, model, &partitions, || Effort::of_groups(limits, 1))
+    } else {
+        (Vec::new(), 0)
+    };
     let visits = partitions.iter().map(|plan| plan.stats.visits).sum::<u64>() + merging;
     let mut chosen = Chosen { partitions, passes, bound: 0.0, visits };
     // Phase 3 of 3: aggregates and the operators of their partitions decided together.
@@ -213,6 +217,12 @@ pub fn select(
         chosen = exact::Arranger { context, memo: &memo, model, limits }.arrange(chosen);
     }
     chosen.into_plan(context, model)
+}
+
+/// Whether aggregates that share an input may share a pass.
+fn merges(policy: SelectPolicy, limits: &SearchLimits) -> bool {
+    let is_heuristic = matches!(policy, SelectPolicy::FuseAll | SelectPolicy::FuseNoRedundancy);
+    !(is_heuristic && limits.paper_heuristics)
 }
 
 /// Whether the exact solver searches.

@@ -177,6 +177,10 @@ pub(crate) struct Options {
     #[arg(long, value_enum, value_name = "WAY", default_value = "exact")]
     enumeration: EnumerationName,
 
+    /// In the modes gen-fa and gen-fnr, leave aggregates that share an input apart, as the paper's heuristics do
+    #[arg(long)]
+    paper_heuristics: bool,
+
     /// Leave expressions, and the program around them, as they are written
     #[arg(long)]
     no_rewrites: bool,
@@ -245,6 +249,7 @@ impl Options {
                 EnumerationName::All => Enumeration::All,
                 EnumerationName::Exact => Enumeration::Exact,
             },
+            paper_heuristics: self.paper_heuristics,
             rewrites: !self.no_rewrites,
             program: if self.no_rewrites { ProgramOptions::NONE } else { ProgramOptions::default() },
             strict_ieee: self.strict_ieee,

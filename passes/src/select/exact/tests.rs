@@ -69,8 +69,13 @@ impl Case<'_> {
     fn enumerate(&self, enumeration: Enumeration) -> SearchResult {
         let scratch = Bump::new();
         let space = SearchSpace::new(self.search(&scratch));
-        let limits =
-            SearchLimits { enumeration, budget: Budget::of(u64::MAX), visits: u64::MAX, exhaustive_points: 64 };
+        let limits = SearchLimits {
+            enumeration,
+            budget: Budget::of(u64::MAX),
+            visits: u64::MAX,
+            exhaustive_points: 64,
+            ..SearchLimits::default()
+        };
         enumerate::search(&space, SelectPolicy::CostBased, &limits, &Effort::of_steps(u64::MAX))
     }
 }

@@ -15,7 +15,13 @@ const MOST_POINTS: usize = 14;
 pub(super) const ROUNDING: f64 = 1e-9;
 
 pub(super) fn ways(enumeration: Enumeration) -> SearchLimits {
-    SearchLimits { enumeration, budget: Budget::of(u64::MAX), visits: u64::MAX, exhaustive_points: MOST_POINTS }
+    SearchLimits {
+        enumeration,
+        budget: Budget::of(u64::MAX),
+        visits: u64::MAX,
+        exhaustive_points: MOST_POINTS,
+        ..SearchLimits::default()
+    }
 }
 
 /// Calls the function for the partitions of a DAG that have points, but few enough to cost all plans.
