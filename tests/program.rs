@@ -193,6 +193,39 @@ fn batches_compile_once_for_each_size() {
     assert_eq!(counts(fractions).0, 3);
 }
 
+/// Counters and conditions run without what matrices need, and give what they give otherwise.
+#[test]
+fn blocks_of_scalars_run_by_themselves() {
+    let operations = |text: &str| {
+        let printed = same(text);
+        let (output, statistics) = run(text, Mode::Gen, ProgramOptions::NONE);
+        (printed, statistics.unwrap_or_else(|| panic!("{output}")).scalar_operations)
+    };
+    let counting = "n = nrow(matrix(0, rows=20, cols=1))\ni = 0\ns = 0.5\nwhile (i < n) {\n\
+        \x20 i = i + 1\n  s = s + i / 2\n  if (s > 40 & i %% 2 == 0) { s = s - 40 }\n}\nprint(i + \" \" + s)\n";
+    let (printed, count) = operations(counting);
+    assert_eq!(printed, "20 25.5\n");
+    // Of 21 conditions, 20 bodies of three operations and 20 inner conditions of four, all but the first ones, which compile.
+    assert!(count >= 20 + 19 * 7, "{count} operations");
+    // Integers that become doubles where they do not fit, and what copies copies in turn.
+    let (printed, _) = operations("a = nrow(matrix(0, rows=1, cols=1))\nfor (i in 1:70) { a = a * 2 }\nprint(a)\n");
+    assert_eq!(printed, "1.1805916207174113E21\n");
+    let (printed, _) = operations("a = 1\nb = 2\nfor (i in 1:7) { c = a; a = b; b = c }\nprint(a + \" \" + b)\n");
+    assert_eq!(printed, "2 1\n");
+    let (printed, count) =
+        operations("X = rand(rows=9, cols=9, seed=1)\nfor (i in 1:9) { s = sum(X) * i }\nprint(s > 0)\n");
+    assert_eq!((printed.as_str(), count), ("TRUE\n", 0), "a block with a matrix");
+}
+
+/// What was a number may be a text the next time.
+#[test]
+fn errors_of_blocks_that_were_about_scalars_have_their_place() {
+    let text = "f = function(Integer n) return (Unknown r) { r = n; if (n == 3) { r = \"three\" } }\n\
+        for (i in 1:4) {\n  s = f(i)\n  t = s * 2\n  print(t)\n}\n";
+    let output = same(text);
+    assert!(output.starts_with("2\n4\n") && output.contains("Error"), "{output}");
+}
+
 /// A range outside of its matrix is an error, though one of the same size was compiled.
 #[test]
 fn ranges_are_checked_for_every_value() {

@@ -17,6 +17,7 @@ mod table;
 mod tests;
 
 pub use aggregate::{AggOp, Direction};
+pub use known::Known;
 pub use lowering::{FloatOp, Lowering, Predicate, Step};
 pub use table::{BinaryOp, TernaryOp, UnaryOp};
 

@@ -6,6 +6,7 @@
 
 use crate::hops::{is_elementwise, is_transpose, untransposed};
 use fuseline_ir::hop::{HopDag, HopId, HopOp, ReorgOp};
+use fuseline_ir::ops::Known;
 use smallvec::{SmallVec, smallvec};
 
 /// How deep to look for the matrix that an expression takes its zeros from.
@@ -41,11 +42,11 @@ impl Driven<'_> {
     /// Sums and counts ignore zeros; for extremes and products skeletons take one zero for all that they skip.
     pub(crate) fn makes_zero(&self, roots: &[HopId]) -> bool {
         let evaluation = self.evaluation(None);
-        roots.iter().all(|&root| evaluation.value(root) == Some(0.0))
+        roots.iter().all(|&root| evaluation.value(root).value() == Some(0.0))
     }
 
-    /// What the members are with the driver, by their place; `None` is unknown.
-    pub(crate) fn values(&self) -> SmallVec<[Option<f64>; 16]> {
+    /// What is known of the members with the driver, by their place.
+    pub(crate) fn values(&self) -> SmallVec<[Known; 16]> {
         self.evaluation(None).values
     }
 
@@ -56,14 +57,14 @@ impl Driven<'_> {
         roots.iter().all(|&root| {
             let hop = &self.dag[root];
             let cells = if matches!(hop.op, HopOp::AggUnary(..)) { hop.inputs[0] } else { root };
-            evaluation.value(cells).is_some()
+            evaluation.value(cells).value().is_some()
         })
     }
 
     /// The members, where scalars that are no literals have this value: nothing is known of them, or that they are the same for
     /// all cells, which NaN stands for.
     fn evaluation(&self, scalar: Option<f64>) -> Evaluation<'_> {
-        let mut evaluation = Evaluation { driven: self, scalar, values: smallvec![None; self.members.len()] };
+        let mut evaluation = Evaluation { driven: self, scalar, values: smallvec![Known::Nothing; self.members.len()] };
         for (position, &member) in self.members.iter().enumerate() {
             evaluation.values[position] = evaluation.operator(member);
         }
@@ -97,44 +98,57 @@ struct Evaluation<'a> {
     driven: &'a Driven<'a>,
     /// The value of scalars that are no literals.
     scalar: Option<f64>,
-    /// By position among the members; `None` is unknown.
-    values: SmallVec<[Option<f64>; 16]>,
+    /// By position among the members.
+    values: SmallVec<[Known; 16]>,
 }
 
-/// A value that is zero.
-fn zero(value: Option<f64>) -> Option<f64> {
-    value.filter(|&x| x == 0.0)
+/// Zero, where a value is known to be.
+fn zero(known: Known) -> Known {
+    Known::cells(known.value().filter(|&x| x == 0.0))
+}
+
+/// Zero, where two values are known to be.
+fn both_zero(x: Known, y: Known) -> Known {
+    if zero(x) == zero(y) { zero(x) } else { Known::Nothing }
+}
+
+/// What is known of a fold of several values.
+fn folded(values: SmallVec<[Known; 3]>, fold: impl Fn(Known, Known) -> Known) -> Known {
+    values.into_iter().reduce(fold).unwrap_or_default()
 }
 
 impl Evaluation<'_> {
-    fn value(&self, id: HopId) -> Option<f64> {
+    fn value(&self, id: HopId) -> Known {
         if self.driven.drivers.contains(&id) {
-            return Some(0.0);
+            return Known::Cells(0.0);
         }
         if let Ok(position) = self.driven.members.binary_search(&id) {
             return self.values[position];
         }
         let of_scalar = || self.scalar.filter(|_| self.driven.dag[id].is_scalar());
-        self.driven.dag.literal_f64(id).or_else(of_scalar)
+        Known::scalar(self.driven.dag.literal_f64(id).or_else(of_scalar))
     }
 
     /// The value of an operand that is read through a transpose: its columns are the rows of what it is the transpose of.
-    fn left_value(&self, id: HopId) -> Option<f64> {
-        self.value(id).or_else(|| untransposed(self.driven.dag, id).and_then(|input| self.value(input)))
+    fn left_value(&self, id: HopId) -> Known {
+        match self.value(id) {
+            Known::Nothing => untransposed(self.driven.dag, id).map_or(Known::Nothing, |input| self.value(input)),
+            known => known,
+        }
     }
 
-    fn operator(&self, id: HopId) -> Option<f64> {
+    fn operator(&self, id: HopId) -> Known {
         let hop = &self.driven.dag[id];
-        let values: SmallVec<[Option<f64>; 3]> = hop.inputs.iter().map(|&input| self.value(input)).collect();
+        let values: SmallVec<[Known; 3]> = hop.inputs.iter().map(|&input| self.value(input)).collect();
         match hop.op {
             HopOp::Unary(op) => op.eval_known(values[0]),
             HopOp::Binary(op) | HopOp::Outer(op) => op.eval_known(values[0], values[1], self.driven.strict),
             HopOp::Ternary(op) => op.eval_known(values[0], values[1], values[2], self.driven.strict),
             HopOp::Nary(op) => match op.fold() {
-                Some(fold) => values.into_iter().reduce(|x, y| fold.eval_known(x, y, self.driven.strict)).flatten(),
-                None => values.into_iter().reduce(|x, y| zero(x).and(zero(y))).flatten(),
+                Some(fold) => folded(values, |x, y| fold.eval_known(x, y, self.driven.strict)),
+                None => folded(values, both_zero),
             },
-            _ if self.driven.zeros == Zeros::CellOfRow => None,
+            _ if self.driven.zeros == Zeros::CellOfRow => Known::Nothing,
             // A cumulative aggregate along rows stands between two transposes; other transposes have their zeros in other
             // cells than their operands, and are read through only where a product does.
             HopOp::Cumulative(_) => zero(self.left_value(hop.inputs[0])),
@@ -147,10 +161,12 @@ impl Evaluation<'_> {
             HopOp::AggUnary(..) => zero(values[0]),
             HopOp::MatMul if !self.driven.strict => {
                 let by_rows = is_transpose(self.driven.dag, hop.inputs[0]);
-                let right = if by_rows { values[1] } else { None };
-                [self.left_value(hop.inputs[0]), right].into_iter().find_map(zero)
+                match (zero(self.left_value(hop.inputs[0])), values[1]) {
+                    (Known::Nothing, right) if by_rows => zero(right),
+                    (left, _) => left,
+                }
             }
-            _ => None,
+            _ => Known::Nothing,
         }
     }
 }

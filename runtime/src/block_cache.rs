@@ -118,9 +118,10 @@ impl BlockCache {
         self.size_variables.len() > known
     }
 
-    /// The compilation that was last found for this signature.
-    pub(crate) fn with_signature(&self, signature: &Signature) -> Option<Arc<CompiledDag>> {
-        self.kept.iter().find(|kept| kept.signature.is_same(signature)).map(|kept| Arc::clone(&kept.compiled))
+    /// The compilation that was last found for what is known of these variables, from which the same sizes follow.
+    pub(crate) fn with_variables(&self, dag: &HopDag, variables: &Variables) -> Option<Arc<CompiledDag>> {
+        let is_same = |kept: &&Kept| kept.signature.is_of(dag, variables, &self.size_variables);
+        self.kept.iter().find(is_same).map(|kept| Arc::clone(&kept.compiled))
     }
 
     /// The compilation for this DAG with sizes.
@@ -176,17 +177,30 @@ fn differs_in_non_zeros_alone(one: &Hop, other: &Hop) -> bool {
 impl Signature {
     /// That of a block, of whose scalars only those are looked at on whose values sizes hang.
     pub(crate) fn of(dag: &HopDag, variables: &Variables, size_variables: &BTreeSet<String>) -> Self {
-        let values = size_variables.iter().filter_map(|name| match variables.get(name) {
-            Some(RuntimeValue::Scalar(scalar)) => Some(scalar.clone()),
-            _ => None,
-        });
-        let read = dag.reads().filter_map(|(_, name)| variables.get(name));
-        Signature { variables: read.map(VariableSignature::of).collect(), values: values.collect() }
+        Signature {
+            variables: read(dag, variables).map(VariableSignature::of).collect(),
+            values: values(variables, size_variables).cloned().collect(),
+        }
     }
 
-    /// Whether the same sizes follow. Values count by their bits: a range may start at -0.
-    fn is_same(&self, other: &Signature) -> bool {
-        let same_values = || self.values.iter().zip(&other.values).all(|(one, other)| one.same_bits(other));
-        self.variables == other.variables && self.values.len() == other.values.len() && same_values()
+    /// Whether this is that of a block. Values count by their bits: a range may start at -0.
+    fn is_of(&self, dag: &HopDag, variables: &Variables, size_variables: &BTreeSet<String>) -> bool {
+        let mut known = self.values.iter();
+        read(dag, variables).map(VariableSignature::of).eq(self.variables.iter().cloned())
+            && values(variables, size_variables).all(|value| known.next().is_some_and(|known| known.same_bits(value)))
+            && known.next().is_none()
     }
+}
+
+/// The values of the variables that a block reads.
+fn read<'a>(dag: &'a HopDag, variables: &'a Variables) -> impl Iterator<Item = &'a RuntimeValue> {
+    dag.reads().filter_map(|(_, name)| variables.get(name))
+}
+
+/// The values of the scalars on which sizes within a block hang.
+fn values<'a>(variables: &'a Variables, size_variables: &'a BTreeSet<String>) -> impl Iterator<Item = &'a Value> {
+    size_variables.iter().filter_map(|name| match variables.get(name) {
+        Some(RuntimeValue::Scalar(scalar)) => Some(scalar),
+        _ => None,
+    })
 }

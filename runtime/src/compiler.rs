@@ -94,11 +94,11 @@ impl<'a> DagCompiler<'a> {
     ) -> Result<Arc<CompiledDag>, RuntimeError> {
         let block = self.blocks.entry(BlockKey::of(dag, self.engine.fingerprint)).or_default();
         let (signature, sized) = loop {
-            let signature = Signature::of(dag, variables, block.size_variables());
-            if let Some(known) = block.with_signature(&signature) {
+            if let Some(known) = block.with_variables(dag, variables) {
                 self.statistics.add_found_block(known.plans);
                 return Ok(known);
             }
+            let signature = Signature::of(dag, variables, block.size_variables());
             let sized = sized(dag, &environment(dag, variables, origins, block.size_variables()))?;
             if !block.add_size_variables(size_variables(&sized)) {
                 break (signature, sized);
@@ -175,7 +175,7 @@ pub fn compile_dag(
                 fused_by_hand(environment, &rewritten, observer)
             } else {
                 let predictions = options.model.predict(&options.context(&rewritten));
-                CompiledDag { dag: rewritten, predictions, plans: 0 }
+                CompiledDag::new(rewritten, predictions, 0)
             }
         }
         Some(policy) => {
@@ -197,7 +197,7 @@ fn fused_by_hand(environment: &OptimizerEnvironment, dag: &HopDag, observer: &mu
     observer(CompileStage::Fusion(Stage::Replaced(&dag)));
     let mut predictions = options.model.predict(&options.context(&dag));
     fused::predict(&options.model, &options.template_limits, &dag, &mut predictions);
-    CompiledDag { dag, predictions, plans: 0 }
+    CompiledDag::new(dag, predictions, 0)
 }
 
 /// Compiles plans batch by batch.
@@ -269,5 +269,5 @@ fn fuse(
         let compiled = engine.plan_cache.operator(operator, engine.backend())?;
         observer(CompileStage::Operator(operator, &compiled));
     }
-    Ok(CompiledDag { dag: fused, predictions: report.predictions, plans })
+    Ok(CompiledDag::new(fused, report.predictions, plans))
 }

@@ -1,6 +1,7 @@
 //! Walks the statement blocks of a program.
 
 use crate::block_cache::CompiledBlocks;
+use crate::compiled_dag::CompiledDag;
 use crate::compiler::{DagCompiler, Observer};
 use crate::dag_executor::{self, Destination};
 use crate::engine::Engine;
@@ -155,15 +156,36 @@ impl<'v> Frame<'v> {
         }
     }
 
-    fn assign(&mut self, dag: &HopDag, results: Variables) {
+    fn assign(&mut self, dag: &HopDag, results: Results) {
         let origins: Vec<(&str, Option<Span>)> = self.origins_of(dag).collect();
         for (name, origin) in origins {
             self.set_origin(name, origin);
         }
-        for (name, value) in &results {
-            self.hold_text(name, value);
+        let Results { compiled, values } = results;
+        for (output, value) in compiled.dag.outputs.iter().zip(values) {
+            self.set(&output.name, value);
         }
-        self.variables.extend(results);
+    }
+}
+
+/// The values of the outputs of a DAG that ran.
+struct Results {
+    compiled: Arc<CompiledDag>,
+    /// In the order of its outputs.
+    values: Vec<RuntimeValue>,
+}
+
+impl Results {
+    /// All values by name.
+    fn into_variables(self) -> Variables {
+        let Results { compiled, values } = self;
+        compiled.dag.outputs.iter().map(|output| output.name.clone()).zip(values).collect()
+    }
+
+    /// The value of the output of this name.
+    fn value_of(self, name: &str) -> Option<RuntimeValue> {
+        let place = self.compiled.dag.outputs.iter().position(|output| output.name == name)?;
+        self.values.into_iter().nth(place)
     }
 }
 
@@ -256,12 +278,13 @@ impl ProgramExecutor<'_> {
         dag: &HopDag,
         frame: &mut Frame<'_>,
         destination: Destination,
-    ) -> Result<Variables, RuntimeError> {
+    ) -> Result<Results, RuntimeError> {
         let compiled = self.compiler.compile(dag, frame.variables, &frame.origins)?;
         let engine = self.compiler.engine();
         let statistics = self.compiler.statistics_mut();
-        dag_executor::execute(engine, &compiled, frame.variables, destination, self.output, statistics)
-            .map_err(|error| error.with_origins(&frame.origins))
+        let values = dag_executor::execute(engine, &compiled, frame.variables, destination, self.output, statistics)
+            .map_err(|error| error.with_origins(&frame.origins))?;
+        Ok(Results { compiled, values })
     }
 
     fn run_predicate(&mut self, predicate: &Predicate, frame: &mut Frame<'_>) -> Result<RuntimeValue, RuntimeError> {
@@ -272,8 +295,8 @@ impl ProgramExecutor<'_> {
             return Ok(RuntimeValue::Scalar(self.scalars[output.step].clone()));
         }
         let missing = || RuntimeErrorKind::Internal("a predicate without a value".to_owned());
-        let mut results = self.run_dag(&predicate.dag, frame, Destination::Elsewhere)?;
-        Ok(results.remove(Predicate::VALUE).ok_or_else(missing)?)
+        let results = self.run_dag(&predicate.dag, frame, Destination::Elsewhere)?;
+        Ok(results.value_of(Predicate::VALUE).ok_or_else(missing)?)
     }
 
     fn run_condition(
@@ -300,7 +323,7 @@ impl ProgramExecutor<'_> {
         }
         let missing = || RuntimeErrorKind::Internal(format!("the function `{}` is not defined", call.function));
         let function = frame.program.functions.get(&call.function).ok_or_else(|| missing().at(call.span))?;
-        let mut locals = self.run_dag(&call.arguments, frame, Destination::Elsewhere)?;
+        let mut locals = self.run_dag(&call.arguments, frame, Destination::Elsewhere)?.into_variables();
         let origins = frame.origins_of(&call.arguments);
         let origins = origins.filter_map(|(name, origin)| Some((name.to_owned(), origin?))).collect();
         for parameter in &function.parameters {
@@ -328,7 +351,7 @@ impl ProgramExecutor<'_> {
     fn run_evaluation(&mut self, call: &Call, frame: &mut Frame<'_>) -> Result<(), RuntimeError> {
         let missing = || RuntimeErrorKind::Internal("a call of what a text names has no place".to_owned());
         let place = call.span.map(|span| frame.program.written_at(span)).ok_or_else(missing)?;
-        let values = self.run_dag(&call.arguments, frame, Destination::Elsewhere)?;
+        let values = self.run_dag(&call.arguments, frame, Destination::Elsewhere)?.into_variables();
         let (evaluation, mut locals) = evaluation_of(call, place, values).map_err(|error| error.or_at(call.span))?;
         let function = evaluation.function.clone();
         let program = self.evaluations.program(evaluation, &locals, &frame.program.sources);

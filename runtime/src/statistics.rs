@@ -257,6 +257,14 @@ impl Statistics {
         }
     }
 
+    /// Counts one execution of a fused operator.
+    pub(crate) fn count_fused(&mut self, label: &str) {
+        match self.fused_operators.get_mut(label) {
+            Some(count) => *count += 1,
+            None => _ = self.fused_operators.insert(label.to_owned(), 1),
+        }
+    }
+
     /// Counts one execution of an operator, with the seconds that the cost model expected, if it had a price.
     pub(crate) fn record(&mut self, operator: &str, duration: Duration, predicted: Option<f64>) {
         let seconds = duration.as_secs_f64();

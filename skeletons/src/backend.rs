@@ -85,6 +85,7 @@ impl BackendError {
 pub struct CompiledCPlan {
     plan: VerifiedCPlan,
     kernel: Arc<dyn Kernel>,
+    label: String,
     /// Facts about its compilation.
     pub info: CompileInfo,
 }
@@ -92,7 +93,13 @@ pub struct CompiledCPlan {
 impl CompiledCPlan {
     /// A plan with its genexec.
     pub fn new(plan: VerifiedCPlan, kernel: Arc<dyn Kernel>, info: CompileInfo) -> Self {
-        CompiledCPlan { plan, kernel, info }
+        let label = format!("{} {}", plan.variant.template(), plan.variant.mnemonic());
+        CompiledCPlan { plan, kernel, label, info }
+    }
+
+    /// The template and the variant: what executions are counted as.
+    pub fn label(&self) -> &str {
+        &self.label
     }
 
     /// The plan.

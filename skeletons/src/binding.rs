@@ -38,6 +38,9 @@ pub(crate) struct Binding<'a> {
     pub(crate) positions: Positions,
     /// The side inputs whose rows are joined with those of the main input for these units, by number.
     pub(crate) joined: Vec<usize>,
+    /// The side inputs that meet the main input in these units, by number: where one of them has no position, nothing is
+    /// contributed. None where rows are joined.
+    pub(crate) met: Vec<usize>,
     /// What each output of a plan over cells has, or takes in, where these units have no positions.
     pub(crate) elsewhere: Vec<f64>,
 }
@@ -67,7 +70,7 @@ impl<'a> Binding<'a> {
         let scalars = by_input(plan, scalars);
         let visited = if may_skip { non_zeros(plan, inputs, &scalars, strict_ieee) } else { None };
         let runs_sparse_entry = visited.is_some();
-        let NonZeros { positions, joined, elsewhere } = visited.unwrap_or_default();
+        let NonZeros { positions, joined, met, elsewhere } = visited.unwrap_or_default();
         for id in plan.inputs.keys().filter(|&id| positions.has_input(id)) {
             roles[index(id)] = Role::Cell;
         }
@@ -96,6 +99,7 @@ impl<'a> Binding<'a> {
             runs_sparse_entry,
             positions,
             joined,
+            met,
             elsewhere,
         })
     }
@@ -138,9 +142,17 @@ impl<'a> Binding<'a> {
         if self.joined.is_empty() {
             return SmallVec::new();
         }
-        let sides = self.joined.iter().filter_map(|&input| self.sides[input].as_ref());
-        let sources = std::iter::once(&*self.main).chain(sides.map(|side| &*side.source));
-        sources.filter_map(|source| source.csr()).collect()
+        self.main.csr().into_iter().chain(self.matrices(&self.joined)).collect()
+    }
+
+    /// Some sparse side inputs, by number.
+    pub(crate) fn matrices(&self, inputs: &[usize]) -> SmallVec<[&Csr; 4]> {
+        inputs.iter().filter_map(|&input| self.sides[input].as_ref()?.source.csr()).collect()
+    }
+
+    /// Whether the rows of units are joined, or met, from those of several matrices.
+    pub(crate) fn combines_rows(&self) -> bool {
+        !self.joined.is_empty() || !self.met.is_empty()
     }
 
     /// The non-zeros of a sparse main input, and of what is joined with it.
@@ -252,6 +264,8 @@ struct NonZeros {
     positions: Positions,
     /// The side inputs that are joined with the main one, by number.
     joined: Vec<usize>,
+    /// The side inputs that meet the main one, by number.
+    met: Vec<usize>,
     /// What outputs over cells have, or take in, elsewhere.
     elsewhere: Vec<f64>,
 }
@@ -269,9 +283,13 @@ fn non_zeros(plan: &CPlan, inputs: &[MatrixBlock], scalars: &[f64], strict_ieee:
             let (joined, elsewhere) = plan.joined_cells(strict_ieee, &sparse_sides(plan, inputs), &scalar)?;
             Some(NonZeros { joined: numbers(joined), elsewhere, ..NonZeros::default() })
         }
-        Space::Factors | Space::Cells => {
-            Some(NonZeros { elsewhere: vec![0.0; plan.outputs.len()], ..NonZeros::default() })
+        Space::Cells => {
+            let met = plan.met_cells(strict_ieee, &sparse_sides(plan, inputs));
+            // In the order of their density: what meets few positions leaves few to the next.
+            let met = met.into_iter().map(index).collect();
+            Some(NonZeros { met, elsewhere: vec![0.0; plan.outputs.len()], ..NonZeros::default() })
         }
+        Space::Factors => Some(NonZeros { elsewhere: vec![0.0; plan.outputs.len()], ..NonZeros::default() }),
         Space::Rows => {
             let positions = plan.positions(false).filter(|found| !strict_ieee || is_strict(plan, found))?;
             let joined = if positions.joins() {
@@ -279,7 +297,10 @@ fn non_zeros(plan: &CPlan, inputs: &[MatrixBlock], scalars: &[f64], strict_ieee:
             } else {
                 Vec::new()
             };
-            Some(NonZeros { positions, joined: numbers(joined), ..NonZeros::default() })
+            let may_meet = joined.is_empty() && !strict_ieee;
+            let met = if may_meet { plan.met_rows(&positions, &sparse_sides(plan, inputs)) } else { Vec::new() };
+            let met = met.into_iter().map(index).collect();
+            Some(NonZeros { positions, joined: numbers(joined), met, ..NonZeros::default() })
         }
     }
 }
@@ -297,27 +318,47 @@ fn mismatch(input: CInputId, block: &MatrixBlock, expected: String) -> SkeletonE
     SkeletonError::Dimensions { input, rows: block.rows(), cols: block.cols(), expected }
 }
 
+/// Whether a side input of this role has the dimensions that go with the main input's, and the rank of factors.
+fn fits(plan: &CPlan, input: CInputId, role: Role, inputs: &[MatrixBlock], rank: usize) -> bool {
+    let (main_rows, main_cols) = inputs[0].dims();
+    let (rows, cols) = inputs[index(input)].dims();
+    match role {
+        Role::None | Role::Matrix => true,
+        Role::Cell => (rows, cols) == (main_rows, main_cols),
+        Role::RowScalar => rows == main_rows && cols >= fixed_columns_needed(plan, input),
+        Role::ColScalar => (rows, cols) == (1, main_cols),
+        Role::Row | Role::FactorU => rows == main_rows,
+        Role::Vector => rows == 1 || cols == 1,
+        Role::FactorV => (rows, cols) == (main_cols, rank),
+    }
+}
+
+/// What [`fits`] asks for, in words.
+fn expected_dimensions(plan: &CPlan, input: CInputId, role: Role, inputs: &[MatrixBlock], rank: usize) -> String {
+    let (rows, cols) = inputs[0].dims();
+    match role {
+        Role::None | Role::Matrix => "any matrix".to_owned(),
+        Role::Cell => format!("{rows} x {cols}"),
+        Role::RowScalar => format!("{rows} rows and at least {} columns", fixed_columns_needed(plan, input)),
+        Role::ColScalar => format!("1 x {cols}"),
+        Role::Row | Role::FactorU => format!("a matrix of {rows} rows"),
+        Role::Vector => "a row or column vector".to_owned(),
+        Role::FactorV => format!("{cols} x {rank}"),
+    }
+}
+
+/// How many columns a side input must have for those that are read of it by number.
+fn fixed_columns_needed(plan: &CPlan, input: CInputId) -> usize {
+    fixed_columns(plan, input).map(|column| column as usize + 1).max().unwrap_or(0)
+}
+
 fn check_dimensions(plan: &CPlan, roles: &[Role], inputs: &[MatrixBlock]) -> Result<(), SkeletonError> {
     let (rows, cols) = inputs[0].dims();
     let rank = if plan.space() == Space::Factors { inputs[index(FACTOR_U)].cols() } else { 0 };
     for input in plan.inputs.keys() {
         let Some(block) = inputs.get(index(input)) else { continue };
-        let (fits, expected) = match roles[index(input)] {
-            Role::None | Role::Matrix => (true, String::new()),
-            Role::Cell => (block.dims() == (rows, cols), format!("{rows} x {cols}")),
-            Role::RowScalar => {
-                let needed = fixed_columns(plan, input).map(|column| column as usize + 1).max().unwrap_or(0);
-                let fits = block.rows() == rows && block.cols() >= needed;
-                (fits, format!("{rows} rows and at least {needed} columns"))
-            }
-            Role::ColScalar => (block.dims() == (1, cols), format!("1 x {cols}")),
-            Role::Row => (block.rows() == rows, format!("a matrix of {rows} rows")),
-            Role::Vector => (block.rows() == 1 || block.cols() == 1, "a row or column vector".to_owned()),
-            Role::FactorU => (block.rows() == rows, format!("a matrix of {rows} rows")),
-            Role::FactorV => (block.dims() == (cols, rank), format!("{cols} x {rank}")),
-        };
-        if !fits {
-            return Err(mismatch(input, block, expected));
+        if !fits(plan, input, roles[index(input)], inputs, rank) {
+            return Err(mismatch(input, block, expected_dimensions(plan, input, roles[index(input)], inputs, rank)));
         }
         // What is laid out densely must be addressable.
         if !matches!(roles[index(input)], Role::None | Role::Cell | Role::Row | Role::RowScalar) {

@@ -1,7 +1,7 @@
 //! Where the columns of a sparse row meet those of rows of other matrices: without a search for each position, and without
 //! a branch that depends on where rows meet, as one for each position does in a merge.
 
-use fuseline_matrix::SparseRow;
+use fuseline_matrix::{JoinedCells, SparseRow};
 
 /// A row that is zero but while it holds the cells of a sparse one.
 #[derive(Debug, Default)]
@@ -35,11 +35,37 @@ impl DenseRow {
         columns <= MANY && positions <= wanted.saturating_mul(DenseRow::SEARCH_POSITIONS)
     }
 
+    /// Whether rows of so many columns fit.
+    pub(crate) fn may_hold(columns: usize) -> bool {
+        columns <= MANY
+    }
+
+    /// Makes room for rows of so many columns.
+    fn make_room(&mut self, width: usize) {
+        if self.cells.is_empty() || width > self.cells.len() {
+            self.cells = vec![0.0; if width <= FEW { FEW } else { MANY }];
+        }
+    }
+
+    /// The non-zeros of a row of so many columns in whose columns another one has positions, with the cells of both; how many
+    /// these are. One more is written behind them.
+    pub(crate) fn meet(
+        &mut self,
+        row: SparseRow<'_>,
+        other: SparseRow<'_>,
+        width: usize,
+        out: JoinedCells<'_>,
+    ) -> usize {
+        self.make_room(width);
+        match self.cells.first_chunk_mut::<MANY>() {
+            Some(cells) => meet(cells, row, other, out),
+            None => meet(self.cells.first_chunk_mut::<FEW>().expect("few or many"), row, other, out),
+        }
+    }
+
     /// Writes the cells of a sparse row in some columns to `out`.
     pub(crate) fn gather(&mut self, row: SparseRow<'_>, wanted: Wanted<'_>, out: &mut [f64]) {
-        if self.cells.is_empty() || wanted.width > self.cells.len() {
-            self.cells = vec![0.0; if wanted.width <= FEW { FEW } else { MANY }];
-        }
+        self.make_room(wanted.width);
         match self.cells.first_chunk_mut::<MANY>() {
             Some(cells) => gather(cells, row, wanted, out),
             None => {
@@ -48,6 +74,26 @@ impl DenseRow {
             }
         }
     }
+}
+
+/// Writes a row to cells, streams the other one past them, and clears what was written.
+fn meet<const N: usize>(cells: &mut [f64; N], row: SparseRow<'_>, other: SparseRow<'_>, out: JoinedCells<'_>) -> usize {
+    for (&j, &value) in row.columns.iter().zip(row.values) {
+        cells[j as usize % N] = value;
+    }
+    let most = row.len().min(other.len()) + 1;
+    let (columns, left, right) = (&mut out.columns[..most], &mut out.left[..most], &mut out.right[..most]);
+    let mut count = 0;
+    for (&j, &value) in other.columns.iter().zip(other.values) {
+        let cell = cells[j as usize % N];
+        // A zero is overwritten by what comes next: no branch has to foresee it.
+        (columns[count], left[count], right[count]) = (j, cell, value);
+        count += usize::from(cell != 0.0);
+    }
+    for &j in row.columns {
+        cells[j as usize % N] = 0.0;
+    }
+    count
 }
 
 /// Writes a row to cells, reads some of them, and clears what was written. Four at a time, since the compiler does not

@@ -46,7 +46,7 @@ impl<'a> RowCursor<'a> {
 
 /// How many of `len` positions satisfy a condition that all of them up to some position do, by steps of doubling length:
 /// the logarithm of the result, not of `len`.
-fn leading(len: usize, mut holds: impl FnMut(usize) -> bool) -> usize {
+pub(crate) fn leading(len: usize, mut holds: impl FnMut(usize) -> bool) -> usize {
     let (mut known, mut step) = (0, 1);
     while known + step <= len && holds(known + step - 1) {
         known += step;

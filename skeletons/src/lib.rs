@@ -23,10 +23,10 @@ mod binding;
 mod built;
 mod by_row;
 mod cell;
+mod combined;
 mod dense_row;
 mod error;
 mod factors;
-mod joined;
 mod layout;
 mod magg;
 mod nonzeros;
@@ -193,6 +193,9 @@ pub struct Scheduled {
     pub accesses: Vec<Access>,
     /// The side inputs whose rows are joined with those of a sparse main input, by number: units have their positions, too.
     pub joined: Vec<usize>,
+    /// The side inputs that meet a sparse main input, by number: units have its non-zeros in whose columns these have
+    /// positions, too.
+    pub met: Vec<usize>,
 }
 
 /// How [`execute`] will run a plan on these inputs.

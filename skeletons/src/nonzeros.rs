@@ -71,7 +71,7 @@ pub(crate) fn joined_cells(operator: &Operator<'_>) -> MatrixBlock {
             let values = operator.reserve(&mut buffer, segment.end - segment.start);
             operator.genexec(layout, unit, &mut [Output { row_stride: values.len(), values: &mut *values }]);
             let numbers = visited.numbers(unit.rows());
-            let (columns, offsets) = (layout.joined.columns(), layout.joined.offsets());
+            let (columns, offsets) = (layout.combined.columns(), layout.combined.offsets());
             for (r, bounds) in offsets.windows(2).enumerate() {
                 let positions = bounds[0]..bounds[1];
                 out.store(numbers.get(r), &columns[positions.clone()], &values[positions]);
@@ -171,10 +171,10 @@ fn rows(operator: &Operator<'_>, csr: &Csr, agg: AggOp) -> MatrixBlock {
             let values = &mut part[rows.start - first_row..rows.end - first_row];
             let output = Output { values: &mut *values, row_stride: 1 };
             operator.genexec(&mut workspace.layout, unit, &mut [output]);
-            let offsets = if operator.binding.joined.is_empty() {
-                &visited.offsets()[rows.start..=rows.end]
+            let offsets = if operator.binding.combines_rows() {
+                workspace.layout.combined.offsets()
             } else {
-                workspace.layout.joined.offsets()
+                &visited.offsets()[rows.start..=rows.end]
             };
             for (cell, bounds) in values.iter_mut().zip(offsets.windows(2)) {
                 *cell = take_equal_cells(agg, *cell, zero, csr.cols() - (bounds[1] - bounds[0]));

@@ -5,8 +5,8 @@ use crate::access::accesses;
 use crate::binding::Binding;
 use crate::built::BuiltRows;
 use crate::by_row::RowCopy;
+use crate::combined::CombinedRows;
 use crate::dense_row::DenseRow;
-use crate::joined::JoinedRows;
 use crate::layout::gather_columns;
 use crate::profile::{leaves_rows_out, profile, row_bytes, skips_empty_units};
 use crate::roles::Role;
@@ -61,8 +61,8 @@ pub(crate) struct UnitLayout {
     laid_out: Vec<Buffer>,
     /// For rows of sparse side inputs.
     dense_row: DenseRow,
-    /// The joined rows of the last unit, where rows are joined.
-    pub(crate) joined: JoinedRows,
+    /// The combined rows of the last unit, where rows are joined or met.
+    pub(crate) combined: CombinedRows,
     /// Products of factors by position.
     products: Buffer,
     /// Output of a unit that does not go to its final place at once.
@@ -136,6 +136,7 @@ impl Operator<'_> {
             skips_empty_units: self.skips_empty_units,
             accesses: self.accesses.clone(),
             joined: self.binding.joined.clone(),
+            met: self.binding.met.clone(),
         }
     }
 
@@ -197,7 +198,7 @@ impl Operator<'_> {
     /// How many positions a unit that was laid out has; none if it is a tile.
     pub(crate) fn positions(&self, layout: &UnitLayout, unit: UnitOf<'_>) -> usize {
         match unit {
-            UnitOf::Segment(..) if !self.binding.joined.is_empty() => layout.joined.columns().len(),
+            UnitOf::Segment(..) if self.binding.combines_rows() => layout.combined.columns().len(),
             UnitOf::Segment(segment, _) => segment.end - segment.start,
             UnitOf::Built { rows, .. } => rows.values.len(),
             UnitOf::Tile(..) | UnitOf::WithoutZeros { .. } => 0,
@@ -222,13 +223,17 @@ impl Operator<'_> {
             UnitOf::WithoutZeros { tile, products } => {
                 self.run_tile(layout, tile, RowNumbers::From(tile.first_row), products, outputs);
             }
-            UnitOf::Segment(segment, visited) if !self.binding.joined.is_empty() => {
-                let mut joined = std::mem::take(&mut layout.joined);
+            UnitOf::Segment(segment, visited) if self.binding.combines_rows() => {
+                let mut combined = std::mem::take(&mut layout.combined);
                 let numbers = visited.numbers_from(segment.first_row);
-                joined.join(&self.binding.joined_matrices(), numbers, segment.rows);
-                let unit = SparseUnit::of_joined(&joined, numbers, segment.rows, self.binding.cols);
+                if self.binding.joined.is_empty() {
+                    combined.meet(segment, visited, &self.binding.matrices(&self.binding.met));
+                } else {
+                    combined.join(&self.binding.joined_matrices(), numbers, segment.rows);
+                }
+                let unit = SparseUnit::of_combined(&combined, numbers, segment.rows, self.binding.cols);
                 self.run_sparse(layout, unit, outputs);
-                layout.joined = joined;
+                layout.combined = combined;
             }
             UnitOf::Segment(segment, visited) => {
                 let run = [segment.start, segment.end];
@@ -293,7 +298,7 @@ impl Operator<'_> {
         for (input, (side, buffer)) in self.binding.sides.iter().zip(laid_out.iter_mut()).enumerate() {
             let Some(side) = side else { continue };
             match side.role {
-                Role::Cell if self.joined_place(input).is_some() => {}
+                Role::Cell if self.combined_place(input).is_some() => {}
                 Role::Cell => side.source.gather(sparse.positions, dense_row, self.reserve(buffer, count)),
                 Role::ColScalar => gather_columns(side.values(), sparse.positions, self.reserve(buffer, count)),
                 Role::FactorU if !self.reads_rows_of_u() => {}
@@ -306,8 +311,8 @@ impl Operator<'_> {
             .iter()
             .zip(laid_out.iter())
             .enumerate()
-            .map(|(input, (side, buffer))| match (side, sparse.joined, self.joined_place(input)) {
-                (Some(_), Some(joined), Some(place)) => by_position(joined.values(place)),
+            .map(|(input, (side, buffer))| match (side, sparse.combined, self.combined_place(input)) {
+                (Some(_), Some(combined), Some(place)) => by_position(combined.values(place)),
                 (Some(side), ..) => self.side_of_positions(side, &sparse, numbers, buffer),
                 (None, ..) => Side::EMPTY,
             })
@@ -408,9 +413,10 @@ impl Operator<'_> {
         }
     }
 
-    /// The place of a side input among the matrices whose rows are joined, the main input's being the first.
-    fn joined_place(&self, input: usize) -> Option<usize> {
-        self.binding.joined.iter().position(|&joined| joined == input).map(|place| place + 1)
+    /// The place of a side input among the matrices whose rows are combined, the main input's being the first.
+    fn combined_place(&self, input: usize) -> Option<usize> {
+        let Binding { joined, met, .. } = &self.binding;
+        joined.iter().chain(met).position(|&combined| combined == input).map(|place| place + 1)
     }
 
     /// Whether code reads the rows of U besides their products.
@@ -476,7 +482,7 @@ impl Workspace {
             scratch: empty(),
             laid_out: (0..inputs).map(|_| empty()).collect(),
             dense_row: DenseRow::default(),
-            joined: JoinedRows::default(),
+            combined: CombinedRows::default(),
             products: empty(),
             output: empty(),
             tally: Tally::of_inputs(inputs),

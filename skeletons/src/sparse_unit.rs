@@ -1,7 +1,7 @@
 //! Units of positions: of a CSR main input, or of rows that a skeleton built.
 
 use crate::built::BuiltRows;
-use crate::joined::JoinedRows;
+use crate::combined::CombinedRows;
 use crate::layout::Positions;
 use crate::visited::{RowNumbers, VisitedRows};
 use fuseline_ir::schedule::{Extent, Segment, Tile};
@@ -18,8 +18,8 @@ pub(crate) struct SparseUnit<'a> {
     pub(crate) values: &'a [f64],
     /// The products of factors by position, where they are known already; else none.
     pub(crate) products: &'a [f64],
-    /// The rows that the unit's were joined from, if they were.
-    pub(crate) joined: Option<&'a JoinedRows>,
+    /// The rows that the unit's were combined from, if they were.
+    pub(crate) combined: Option<&'a CombinedRows>,
     pub(crate) positions: Positions<'a>,
 }
 
@@ -33,15 +33,15 @@ impl<'a> SparseUnit<'a> {
         let numbers = visited.numbers_from(first_row);
         let cols = csr.cols();
         let positions = Positions { numbers, offsets, start, end, columns, first_col: 0, cols };
-        SparseUnit { rows, first_col: 0, cols, columns, row_offsets, values, products: &[], joined: None, positions }
+        SparseUnit { rows, first_col: 0, cols, columns, row_offsets, values, products: &[], combined: None, positions }
     }
 
-    /// Rows that have been joined, with the main input's cells as values.
-    pub(crate) fn of_joined(joined: &'a JoinedRows, numbers: RowNumbers<'a>, rows: usize, cols: usize) -> Self {
-        let (offsets, columns, values) = (joined.offsets(), joined.columns(), joined.values(0));
+    /// Rows that have been combined, with the main input's cells as values.
+    pub(crate) fn of_combined(combined: &'a CombinedRows, numbers: RowNumbers<'a>, rows: usize, cols: usize) -> Self {
+        let (offsets, columns, values) = (combined.offsets(), combined.columns(), combined.values(0));
         let positions = Positions { numbers, offsets, start: 0, end: values.len(), columns, first_col: 0, cols };
-        let (row_offsets, joined) = (offsets, Some(joined));
-        SparseUnit { rows, first_col: 0, cols, columns, row_offsets, values, products: &[], joined, positions }
+        let (row_offsets, combined) = (offsets, Some(combined));
+        SparseUnit { rows, first_col: 0, cols, columns, row_offsets, values, products: &[], combined, positions }
     }
 
     /// The rows that a skeleton built from a tile of the main input.
@@ -57,7 +57,7 @@ impl<'a> SparseUnit<'a> {
             row_offsets: offsets,
             values: &built.values,
             products: &built.products,
-            joined: None,
+            combined: None,
             positions,
         }
     }

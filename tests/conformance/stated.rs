@@ -59,10 +59,10 @@ impl Activity {
         };
         let sparse = |&input: &usize| match data.stored[input].layout() {
             Layout::Sparse(csr) => csr.into_owned(),
-            Layout::Dense(_) => panic!("sparse rows are joined"),
+            Layout::Dense(_) => panic!("sparse rows are combined"),
         };
-        let joined = scheduled.joined.iter().map(sparse).collect();
-        let statement = Statement { plan: compiled.plan(), scheduled: &scheduled, data, csr, joined };
+        let [joined, met] = [&scheduled.joined, &scheduled.met].map(|inputs| inputs.iter().map(sparse).collect());
+        let statement = Statement { plan: compiled.plan(), scheduled: &scheduled, data, csr, joined, met };
         let mut activity = Activity { read: vec![0; scheduled.accesses.len()], ..Activity::default() };
         let (rows, cols) = data.stored[0].dims();
         // Cell operators over no cells give the neutral elements at once.
@@ -97,6 +97,8 @@ struct Statement<'a> {
     csr: Option<&'a Csr>,
     /// The matrices whose rows are joined with its.
     joined: Vec<Csr>,
+    /// The matrices that meet it.
+    met: Vec<Csr>,
 }
 
 impl Statement<'_> {
@@ -162,12 +164,25 @@ impl Statement<'_> {
                 let rows = &numbers[segment.first_row..segment.first_row + segment.rows];
                 rows.iter().map(|&row| self.columns_of_all(csr, row)).sum()
             }
+            Some(csr) if !self.met.is_empty() => {
+                // Segments of some rows end with them, and begin anywhere in one that is cut.
+                let rows = numbers[segment.first_row..segment.first_row + segment.rows].iter();
+                let before: usize = numbers[..segment.first_row].iter().map(|&row| csr.row(row).0.len()).sum();
+                let all = rows.flat_map(|&row| (0..csr.row(row).0.len()).map(move |place| (row, place)));
+                all.skip(segment.start - before).take(most).filter(|&(row, place)| self.is_met(csr, row, place)).count()
+            }
             _ => most,
         };
         if most > 0 || !self.scheduled.skips_empty_units {
             let unit = Extent::Positions { rows: segment.rows, positions, tile_cols: None };
             activity.add_unit(unit, self.scheduled);
         }
+    }
+
+    /// Whether a position of a row is not zero, and in a column of all that meet it.
+    fn is_met(&self, csr: &Csr, row: usize, place: usize) -> bool {
+        let (columns, values) = csr.row(row);
+        values[place] != 0.0 && self.met.iter().all(|csr| csr.row(row).0.contains(&columns[place]))
     }
 
     /// In how many columns a row of the main input, or of what is joined with it, has a non-zero.

@@ -3,7 +3,8 @@
 use crate::harness::case::{Case, runtime_value};
 use crate::harness::check::accepted;
 use crate::{case, check, check_lines, csr, dense, mixed, sparse};
-use fuseline::{BackendKind, CompileOptions, Mode, RuntimeValue, Session, Statistics};
+use fuseline::ir::DataType;
+use fuseline::{BackendKind, CompileOptions, Mode, RuntimeValue, ScriptInterface, Session, Statistics};
 
 /// The statistics of a run in one mode.
 fn statistics(case: &Case, mode: Mode) -> Statistics {
@@ -154,4 +155,33 @@ fn a_scalar_result_is_a_scalar_under_every_plan() {
     let expected = case.expected(&case.dag().expect("it is a DAG")).expect("it has a value");
     let value = runtime_value(&expected["o0"]);
     assert!(matches!(value, Some(RuntimeValue::Scalar(_))));
+}
+
+/// An entropy: the zeros of a sparse matrix annihilate the logarithms of zeros beside them, whatever is fused.
+#[test]
+fn zeros_annihilate_what_is_computed_of_them() {
+    let text = "P = rand(rows=60, cols=50, min=0.5, max=2, seed=3)\n\
+        a = sum(T * log(T))\nb = sum(T * log(T / P))\nc = rowSums(T * log(T / P))\n\
+        d = sum(T * log(T / (rowSums(P) %*% colSums(P))))\nR = rbind(rbind(as.matrix(a), as.matrix(b)), as.matrix(d))\n\
+        c = sum(c)\n";
+    let inputs = [("T", DataType::MATRIX)];
+    let interface = ScriptInterface { inputs: &inputs, outputs: &["R", "c"], ..ScriptInterface::default() };
+    let matrix = csr(60, 50, |i, j| if sparse(i, j) > 0.0 { sparse(i, j) } else { 0.0 });
+    let results = |mode: Mode, strict_ieee: bool| {
+        let options = CompileOptions { mode, strict_ieee, backend: BackendKind::Interp, ..CompileOptions::default() };
+        let session = Session::new(options).expect("a session of this machine");
+        let mut script = session.prepare_script("<text>", text, &interface).expect("a script");
+        let outcome = script.bind("T", matrix.clone()).expect("T").execute(&mut std::io::sink()).expect("it runs");
+        let mut values = outcome.matrix("R").expect("a matrix").to_dense().values().to_vec();
+        values.push(outcome.scalar("c").expect("a number"));
+        values
+    };
+    let expected = results(Mode::Base, false);
+    assert!(expected.iter().all(|value| value.is_finite()), "{expected:?}");
+    for mode in [Mode::Fused, Mode::Gen, Mode::GenFuseAll, Mode::GenFuseNoRedundancy] {
+        let actual = results(mode, false);
+        let is_close = |(one, other): (&f64, &f64)| (one - other).abs() <= 1e-12 * other.abs();
+        assert!(actual.iter().zip(&expected).all(is_close), "{mode:?}: {actual:?}, not {expected:?}");
+        assert!(results(mode, true).iter().all(|value| value.is_nan()), "{mode:?}: by IEEE zero times infinity is NaN");
+    }
 }

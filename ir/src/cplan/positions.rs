@@ -11,6 +11,7 @@
 //! sees them, so that for it there is one main row, with zeros where Y alone has a position.
 
 use super::{CInputId, CNode, CNodeId, COutput, CPlan, ColumnRange, Shapes};
+use crate::ops::{AggOp, Known};
 use crate::template::Space;
 use cranelift_entity::{EntitySet, SecondaryMap};
 
@@ -75,14 +76,39 @@ impl CPlan {
         scalars: &dyn Fn(CInputId) -> f64,
     ) -> Option<(Vec<CInputId>, Vec<f64>)> {
         let elsewhere = |joined: &[CInputId]| {
-            let values = self.values_at_zero(strict, joined, &|input| Some(scalars(input)));
-            self.outputs.iter().map(|output| values[output.node()]).collect::<Option<Vec<f64>>>()
+            let values = self.values_at_zero(strict, true, joined, &|input| Some(scalars(input)));
+            self.outputs.iter().map(|output| values[output.node()].value()).collect::<Option<Vec<f64>>>()
         };
         let joined = fewest(&self.candidates_of(sparse), |joined| elsewhere(joined).is_some())?;
         let values = elsewhere(&joined)?;
         let mut outputs = self.outputs.iter().zip(&values);
         let is_taken = joined.is_empty() || outputs.all(|(output, &value)| takes_elsewhere(output, value));
         is_taken.then_some((joined, values))
+    }
+
+    /// Those of these side inputs, which are sparse, beside whose zeros nothing is contributed, whatever the main input is there:
+    /// where units of the main input's non-zeros are aggregated, positions that one of these lacks need not be visited. None
+    /// where cells have places in the result, or zeros count.
+    pub fn met_cells(&self, strict: bool, sparse: &[CInputId]) -> Vec<CInputId> {
+        if sparse.is_empty() || !self.outputs.iter().all(|output| output.agg().is_some_and(AggOp::ignores_zeros)) {
+            return Vec::new();
+        }
+        let annihilates = |input: &CInputId| {
+            let values = self.values_at_zero(strict, false, &[*input], &|_| None);
+            self.outputs.iter().all(|output| values[output.node()].value() == Some(0.0))
+        };
+        self.candidates_of(sparse).into_iter().filter(annihilates).collect()
+    }
+
+    /// Those of these side inputs, which are sparse and lie by position like this main row, beside whose zeros a Row plan takes
+    /// in nothing but zeros, whatever the main input is there. None where values by position are stored: their pattern is
+    /// the main input's.
+    pub fn met_rows(&self, positions: &Positions, sparse: &[CInputId]) -> Vec<CInputId> {
+        let annihilates = |input: &CInputId| {
+            let values = self.values_at_zero(false, false, &[*input], &|_| None);
+            BesideZeros { positions, values }.takes_zeros_alone(self)
+        };
+        sparse.iter().copied().filter(|&input| positions.has_input(input)).filter(annihilates).collect()
     }
 
     /// The side inputs of a list whose non-zeros may be joined with those of the main one.
@@ -126,26 +152,27 @@ impl CPlan {
         long
     }
 
-    /// The value of each node where the main input, and these side inputs, are zero, if it is known.
+    /// What is known of each node where these side inputs, and perhaps the main one, are zero.
     fn values_at_zero(
         &self,
         strict: bool,
-        joined: &[CInputId],
+        main_is_zero: bool,
+        zeros: &[CInputId],
         scalars: &dyn Fn(CInputId) -> Option<f64>,
-    ) -> SecondaryMap<CNodeId, Option<f64>> {
-        let mut values: SecondaryMap<CNodeId, Option<f64>> = SecondaryMap::new();
+    ) -> SecondaryMap<CNodeId, Known> {
+        let mut values: SecondaryMap<CNodeId, Known> = SecondaryMap::new();
         for (id, node) in &self.nodes {
             values[id] = match *node {
-                CNode::Main => Some(0.0),
-                CNode::SideCell(input) | CNode::SideRow(input, ColumnRange::All) => {
-                    joined.contains(&input).then_some(0.0)
+                CNode::Main if main_is_zero => Known::Cells(0.0),
+                CNode::SideCell(input) | CNode::SideRow(input, ColumnRange::All) if zeros.contains(&input) => {
+                    Known::Cells(0.0)
                 }
-                CNode::Scalar(input) => scalars(input),
-                CNode::Literal(bits) => Some(bits.get()),
+                CNode::Scalar(input) => Known::scalar(scalars(input)),
+                CNode::Literal(bits) => Known::Scalar(bits.get()),
                 CNode::Unary(op, a) => op.eval_known(values[a]),
                 CNode::Binary(op, a, b) => op.eval_known(values[a], values[b], strict),
                 CNode::Ternary(op, a, b, c) => op.eval_known(values[a], values[b], values[c], strict),
-                _ => None,
+                _ => Known::Nothing,
             };
         }
         values
@@ -177,19 +204,59 @@ pub fn fewest<T: Copy + PartialEq>(all: &[T], suffice: impl Fn(&[T]) -> bool) ->
     Some(left)
 }
 
+/// A Row plan beside zeros of a side input.
+struct BesideZeros<'a> {
+    /// What lies by position.
+    positions: &'a Positions,
+    /// What is known of values in the columns of these zeros.
+    values: SecondaryMap<CNodeId, Known>,
+}
+
+impl BesideZeros<'_> {
+    /// Whether all that takes in values by position, but for what is computed cell by cell, takes in zeros.
+    fn takes_zeros_alone(&self, plan: &CPlan) -> bool {
+        plan.nodes.values().all(|node| self.suits_node(node)) && plan.outputs.iter().all(|output| self.suits(output))
+    }
+
+    fn suits_node(&self, node: &CNode) -> bool {
+        match *node {
+            CNode::DotProduct(left, right) => {
+                let operands = [left, right].map(|id| self.positions.contains(id).then(|| self.is_zero(id)));
+                operands == [None; 2] || operands.contains(&Some(true))
+            }
+            ref node => node.is_element_wise() || self.are_zeros(&node.operands()),
+        }
+    }
+
+    fn suits(&self, output: &COutput) -> bool {
+        match *output {
+            COutput::Store(node) => !self.positions.contains(node),
+            ref output => self.are_zeros(&output.operands()),
+        }
+    }
+
+    fn are_zeros(&self, operands: &[CNodeId]) -> bool {
+        operands.iter().all(|&id| !self.positions.contains(id) || self.is_zero(id))
+    }
+
+    fn is_zero(&self, id: CNodeId) -> bool {
+        self.values[id].value() == Some(0.0)
+    }
+}
+
 struct Search<'a> {
     plan: &'a CPlan,
     /// Side inputs that are zero with the main input.
     joined: &'a [CInputId],
     shapes: Shapes,
     /// What values are in the columns in which the main row is zero.
-    at_zero: SecondaryMap<CNodeId, Option<f64>>,
+    at_zero: SecondaryMap<CNodeId, Known>,
     found: Positions,
 }
 
 impl<'a> Search<'a> {
     fn new(plan: &'a CPlan, strict: bool, joined: &'a [CInputId]) -> Self {
-        let (shapes, at_zero) = (plan.shapes(), plan.values_at_zero(strict, joined, &|_| None));
+        let (shapes, at_zero) = (plan.shapes(), plan.values_at_zero(strict, true, joined, &|_| None));
         Search { plan, joined, shapes, at_zero, found: Positions::default() }
     }
 
@@ -305,7 +372,7 @@ impl<'a> Search<'a> {
 
     /// Whether a value is zero where the main row is.
     fn is_sparse(&self, id: CNodeId) -> bool {
-        self.at_zero[id] == Some(0.0)
+        self.at_zero[id].value() == Some(0.0)
     }
 }
 

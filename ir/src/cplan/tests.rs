@@ -607,6 +607,55 @@ fn rows_beside_joined_ones_lie_as_they_are() {
     assert_eq!(joined, Some(vec![CInputId::from_u32(1)]));
 }
 
+/// The side inputs, of in1 and in2, that meet a sparse main input.
+fn met_by(template: &str, body: &str, strict: bool) -> String {
+    let inputs = " in0 = matrix\n in1 = matrix\n in2 = matrix\n in3 = scalar";
+    let text = format!("cplan {template} sparse_safe=true {{\n{inputs}\n{body}\n}}");
+    let plan = parse(&text).unwrap_or_else(|errors| panic!("{errors:?}\n{text}"));
+    let plan = plan.verify().unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+    let sparse = [1, 2].map(CInputId::from_u32);
+    let met = match plan.positions(false).filter(|_| template.starts_with("row")) {
+        Some(positions) => plan.met_rows(&positions, &sparse),
+        None => plan.met_cells(strict, &sparse),
+    };
+    met.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn sparse_factors_meet_where_nothing_but_sums_takes_in_their_products() {
+    let product = "%0 = main\n%1 = side_cell in1\n%2 = side_cell in2\n%3 = mult %0, %1\n%4 = mult %3, %2";
+    for template in ["cell full_agg", "cell row_agg", "cell col_agg"] {
+        assert_eq!(met_by(template, &format!("{product}\nout %4 agg=sum"), false), "in1 in2", "{template}");
+    }
+    // Zeros count, cells have places, and by IEEE what a zero meets may be no number.
+    assert_eq!(met_by("cell full_agg", &format!("{product}\nout %4 agg=max"), false), "");
+    assert_eq!(met_by("cell no_agg", &format!("{product}\nout %4"), false), "");
+    assert_eq!(met_by("cell full_agg", &format!("{product}\nout %4 agg=sum"), true), "");
+    // A sum of products needs either of the two, and a comparison with zero the product alone.
+    let sum = "%0 = main\n%1 = side_cell in1\n%2 = side_cell in2\n%3 = plus %1, %2\n%4 = mult %0, %3";
+    assert_eq!(met_by("cell full_agg", &format!("{sum}\nout %4 agg=sum"), false), "");
+    let pattern = "%0 = main\n%1 = side_cell in1\n%2 = literal 0.0\n%3 = not_equal %1, %2\n%4 = side_cell in2\n%5 = plus %0, %4\n\
+        %6 = mult %5, %3\n%7 = mult %6, %0";
+    assert_eq!(met_by("cell full_agg", &format!("{pattern}\nout %7 agg=sum"), false), "in1");
+    // Of several outputs each needs the position.
+    let outputs = "%0 = main\n%1 = side_cell in1\n%2 = side_cell in2\n%3 = mult %0, %1\n%4 = mult %3, %2";
+    assert_eq!(met_by("magg full_agg", &format!("{outputs}\nout %3 agg=sum\nout %4 agg=sum"), false), "in1");
+}
+
+#[test]
+fn rows_meet_where_products_and_aggregates_take_in_zeros_alone() {
+    let product = "%0 = main\n%1 = side_row in1\n%2 = mult %0, %1";
+    assert_eq!(met_by("row row_agg", &format!("{product}\n%3 = row_agg.max %2\nout %3"), false), "in1");
+    assert_eq!(
+        met_by("row row_agg", &format!("{product}\n%3 = side_vector in2\n%4 = dot_product %2, %3\nout %4"), false),
+        "in1"
+    );
+    // The main row is multiplied by itself, too, or stored.
+    let others = "%3 = row_agg.sum %0\n%4 = row_agg.sum %2\n%5 = plus %3, %4\nout %5";
+    assert_eq!(met_by("row row_agg", &format!("{product}\n{others}"), false), "");
+    assert_eq!(met_by("row no_agg", &format!("{product}\nout %2"), false), "");
+}
+
 /// By IEEE a zero times an unknown value is not known: an infinity makes it NaN.
 #[test]
 fn zeros_annihilate_by_ieee_where_they_do_always() {

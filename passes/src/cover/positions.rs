@@ -7,7 +7,7 @@ use crate::hops::{is_elementwise, untransposed};
 use crate::zeros::{Driven, Zeros};
 use fuseline_ir::cplan::fewest;
 use fuseline_ir::hop::{HopId, HopOp};
-use fuseline_ir::ops::Direction;
+use fuseline_ir::ops::{Direction, Known};
 use smallvec::SmallVec;
 
 /// The values of an operator over rows that lie by position in units of its sparse main rows.
@@ -71,7 +71,7 @@ struct Search<'a> {
     /// What of these is zero together.
     zeros: Hops,
     /// What members are there, by their place; none where that is not known.
-    at_zero: SmallVec<[Option<f64>; 16]>,
+    at_zero: SmallVec<[Known; 16]>,
     found: Hops,
 }
 
@@ -179,6 +179,6 @@ impl<'a> Search<'a> {
     /// Whether a value is zero where the main input is.
     fn is_sparse(&self, id: HopId) -> bool {
         let place = self.operator.members.binary_search(&id);
-        self.zeros.contains(&id) || place.is_ok_and(|place| self.at_zero[place] == Some(0.0))
+        self.zeros.contains(&id) || place.is_ok_and(|place| self.at_zero[place].value() == Some(0.0))
     }
 }

@@ -4,7 +4,7 @@ use super::Sketch;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{DataGenOp, Hop, HopDag, HopId, HopOp, NaryOp, ReorgOp};
-use fuseline_ir::ops::{AggOp, BinaryZero, Direction};
+use fuseline_ir::ops::{AggOp, BinaryZero, Direction, Known};
 use fuseline_ir::size::SPARSITY_TURN_POINT;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -147,16 +147,16 @@ impl Propagation<'_> {
     /// text turn out to be.
     fn keeps_zeros(&self, hop: &Hop) -> bool {
         let known = |position: usize| {
-            let input = *hop.inputs.get(position)?;
-            if self.dag[input].is_matrix() { Some(0.0) } else { self.dag.literal_f64(input) }
+            let input = hop.inputs[position];
+            if self.dag[input].is_matrix() { Known::Cells(0.0) } else { Known::scalar(self.dag.literal_f64(input)) }
         };
         let value = match hop.op {
             HopOp::Unary(op) => op.eval_known(known(0)),
             HopOp::Binary(op) => op.eval_known(known(0), known(1), false),
             HopOp::Ternary(op) => op.eval_known(known(0), known(1), known(2), false),
-            _ => None,
+            _ => Known::Nothing,
         };
-        value == Some(0.0)
+        value.value() == Some(0.0)
     }
 
     fn bound(&self, hop: &Hop, bind: impl Fn(&Sketch, &Sketch) -> Sketch) -> Option<Sketch> {

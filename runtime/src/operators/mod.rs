@@ -222,8 +222,7 @@ impl Operator<'_> {
                 _ => numbers.push(self.number(position)?),
             }
         }
-        let variant = compiled.plan().variant;
-        *statistics.fused_operators.entry(format!("{} {}", variant.template(), variant.mnemonic())).or_default() += 1;
+        statistics.count_fused(compiled.label());
         let execution = Execution {
             pool: engine.threads.pool(),
             buffers: engine.buffers(),

@@ -332,8 +332,8 @@ impl<'a> Joint<'a> {
         for set in (1..1_u32 << self.aggregates.len()).filter(|set| set.count_ones() > 1) {
             let aggregates: Vec<&Aggregate> = elements(set).map(|number| &self.aggregates[number]).collect();
             let without_last = unions.get(&(set & !(1 << set.ilog2())));
-            let (merged, passes) = Merged::new(context, model, &aggregates, &free, without_last);
-            unions.insert(set, passes);
+            let (merged, of_set) = Merged::new(context, model, &aggregates, &free, without_last);
+            unions.insert(set, of_set);
             is_complete &= merged.is_complete;
             if !merged.candidates.is_empty() {
                 all.insert(set, merged);

@@ -62,13 +62,48 @@ impl Aggregate {
     }
 }
 
-/// The passes of all unions of one operator of each aggregate of a set, by number, without prices; none where they cannot be
-/// merged. An aggregate more makes them those of a larger set.
-pub(super) type Unions = Vec<Option<Pass>>;
+/// All unions of one operator of each aggregate of a set, by number. An aggregate more makes them those of a larger set.
+pub(super) type Unions = Vec<Union>;
+
+/// One operator of each of several aggregates.
+pub(super) enum Union {
+    /// Together in this pass, which has no price yet.
+    Pass(Pass),
+    /// They cannot be merged. With others between them they may.
+    Apart,
+    /// One fuses what another one reads: the union with its operator that fuses it, too, is the one to take, whatever else
+    /// is in it.
+    Redundant,
+}
+
+impl Union {
+    /// The union of these parts, where that of all but the last one is known.
+    fn of(
+        context: &Context<'_>,
+        parts: &[(&Candidate, &Pass)],
+        free: &BTreeMap<HopId, Member>,
+        without_last: Option<&Union>,
+    ) -> Union {
+        if matches!(without_last, Some(Union::Redundant)) || is_redundant(parts, free) {
+            return Union::Redundant;
+        }
+        let pass = match (without_last, parts.last()) {
+            (Some(Union::Pass(before)), Some((_, last))) => before.with(context, last),
+            _ => Pass::all_unpriced(context, &parts.iter().map(|(_, form)| *form).collect::<SmallVec<[&Pass; 8]>>()),
+        };
+        pass.map_or(Union::Apart, Union::Pass)
+    }
+}
+
+/// Whether one of these operators fuses what may be materialised and another one reads.
+fn is_redundant(parts: &[(&Candidate, &Pass)], free: &BTreeMap<HopId, Member>) -> bool {
+    let mut inputs = parts.iter().flat_map(|(_, form)| &form.operator.inputs);
+    inputs.any(|id| free.contains_key(id) && parts.iter().any(|(_, form)| form.operator.covers(*id)))
+}
 
 impl Merged {
-    /// The operators of all these aggregates together, and the passes that they were chosen from. `free` has the groups that may
-    /// or may not be materialised, `without_last` the passes of all these aggregates but the last one.
+    /// The operators of all these aggregates together, and the unions that they were chosen from. `free` has the groups that may
+    /// or may not be materialised, `without_last` the unions of all these aggregates but the last one.
     pub(super) fn new(
         context: &Context<'_>,
         model: &CostModel,
@@ -86,34 +121,30 @@ impl Merged {
         forms.iter_mut().for_each(|forms| forms.truncate(most));
 
         let mut merged = Merged { is_complete, ..Merged::default() };
-        let mut unions: Vec<Union> = Vec::new();
+        let mut priced: Vec<PricedUnion> = Vec::new();
         let count: usize = forms.iter().map(Vec::len).product();
         let others: usize = forms[..forms.len() - 1].iter().map(Vec::len).product();
         // Of as many operators as here.
-        let without_last = without_last.filter(|passes| passes.len() == others);
-        let mut passes: Unions = Vec::with_capacity(count);
+        let without_last = without_last.filter(|unions| unions.len() == others);
+        let mut unions: Unions = Vec::with_capacity(count);
         for number in 0..count {
             let parts = choice(&forms, number);
-            let before = without_last.and_then(|passes| passes[number % others].as_ref());
-            passes.push(match (before, parts.last()) {
-                (Some(before), Some((_, last))) => before.with(context, last),
-                _ => {
-                    Pass::all_unpriced(context, &parts.iter().map(|(_, form)| *form).collect::<SmallVec<[&Pass; 8]>>())
-                }
-            });
-            let Some(pass) = &passes[number] else { continue };
-            if let Some((union, group)) = union(context, model, &parts, pass, number, free) {
+            let union = Union::of(context, &parts, free, without_last.map(|unions| &unions[number % others]));
+            if let Union::Pass(pass) = &union
+                && let Some((union, group)) = priced_union(context, model, pass, number, free)
+            {
                 merged.saving = merged.saving.max(group.saving());
                 merged.example.get_or_insert(group);
-                unions.push(union);
+                priced.push(union);
             }
+            unions.push(union);
         }
-        for Union { number, seconds, reads } in undominated(unions) {
+        for PricedUnion { number, seconds, reads } in undominated(priced) {
             let parts = choice(&forms, number).into_iter();
             let operators = parts.flat_map(|(part, _)| part.operators.iter().cloned()).collect();
             merged.candidates.push(Candidate { operators, seconds, reads });
         }
-        (merged, passes)
+        (merged, unions)
     }
 }
 
@@ -123,14 +154,14 @@ fn number_of_unions<T>(forms: &[Vec<T>], most: usize) -> usize {
 }
 
 /// What tells a union from others.
-struct Union {
+struct PricedUnion {
     /// Which of its aggregates' operators it is made of.
     number: usize,
     seconds: f64,
     reads: GroupSet,
 }
 
-impl Priced for Union {
+impl Priced for PricedUnion {
     fn seconds(&self) -> f64 {
         self.seconds
     }
@@ -150,24 +181,18 @@ fn choice<T: Copy>(lists: &[Vec<T>], mut number: usize) -> SmallVec<[T; 8]> {
     chosen
 }
 
-/// These operators, the choice of this number, in one pass; none if another union is the one to take.
-fn union(
+/// A pass, of the choice of this number, with its price; none if a constraint forbids it.
+fn priced_union(
     context: &Context<'_>,
     model: &CostModel,
-    parts: &[(&Candidate, &Pass)],
     pass: &Pass,
     number: usize,
     free: &BTreeMap<HopId, Member>,
-) -> Option<(Union, Pass)> {
-    // What one fuses another need not read: the union with its operator that fuses it, too, is the one to take.
-    let mut inputs = parts.iter().flat_map(|(_, form)| &form.operator.inputs);
-    if inputs.any(|id| free.contains_key(id) && pass.operator.covers(*id)) {
-        return None;
-    }
+) -> Option<(PricedUnion, Pass)> {
     let group = pass.clone().priced(context, model);
     if group.seconds.is_infinite() {
         return None;
     }
     let reads: GroupSet = group.operator.inputs.iter().filter_map(|id| free.get(id)).copied().collect();
-    Some((Union { number, seconds: group.seconds, reads }, group))
+    Some((PricedUnion { number, seconds: group.seconds, reads }, group))
 }
