@@ -8,12 +8,18 @@ use std::time::Instant;
 /// Something that is timed against others.
 pub(crate) struct Contender<'a> {
     pub(crate) name: String,
-    pub(crate) run: Box<dyn FnMut() + 'a>,
+    /// Runs it once and gives the seconds that it took.
+    pub(crate) seconds: Box<dyn FnMut() -> f64 + 'a>,
 }
 
 impl<'a> Contender<'a> {
-    pub(crate) fn new(name: impl Into<String>, run: impl FnMut() + 'a) -> Self {
-        Contender { name: name.into(), run: Box::new(run) }
+    pub(crate) fn new(name: impl Into<String>, mut run: impl FnMut() + 'a) -> Self {
+        let seconds = move || {
+            let start = Instant::now();
+            run();
+            start.elapsed().as_secs_f64()
+        };
+        Contender { name: name.into(), seconds: Box::new(seconds) }
     }
 }
 
@@ -59,11 +65,7 @@ pub(crate) fn in_turn_with(
         for _ in round * pauses / rounds..(round + 1) * pauses / rounds {
             pause();
         }
-        let mut time = |(contender, times): (&mut Contender<'_>, &mut Times)| {
-            let start = Instant::now();
-            (contender.run)();
-            times.seconds.push(start.elapsed().as_secs_f64());
-        };
+        let mut time = |(contender, times): (&mut Contender<'_>, &mut Times)| times.seconds.push((contender.seconds)());
         let pairs = contenders.iter_mut().zip(&mut times);
         if round % 2 == 0 { pairs.for_each(&mut time) } else { pairs.rev().for_each(&mut time) }
     }

@@ -16,13 +16,13 @@ use std::ops::Range;
 const LANES: usize = 32;
 
 /// Pieces that an input is cut into: several for each thread, so that none waits long for another.
-const PIECES: usize = 16;
+pub(crate) const PIECES: usize = 16;
 
 /// Values after which pieces begin, so that their vectors do not straddle cache lines, where there are so many.
 const LINES: usize = 64;
 
 /// Cuts `0..len` into pieces, works on all in parallel and gives the results in order.
-fn pieces<T: Send>(len: usize, work: impl Fn(Range<usize>) -> T + Sync) -> Vec<T> {
+pub(crate) fn pieces<T: Send>(len: usize, work: impl Fn(Range<usize>) -> T + Sync) -> Vec<T> {
     let unit = if len < 16 * LINES * PIECES { 1 } else { LINES };
     let start = |piece: usize| if piece == PIECES { len } else { len * piece / PIECES / unit * unit };
     let bounds = |piece: usize| start(piece)..start(piece + 1);
@@ -30,7 +30,7 @@ fn pieces<T: Send>(len: usize, work: impl Fn(Range<usize>) -> T + Sync) -> Vec<T
 }
 
 /// The sum of vectors of one length.
-fn add_up(vectors: Vec<Vec<f64>>) -> Vec<f64> {
+pub(crate) fn add_up(vectors: Vec<Vec<f64>>) -> Vec<f64> {
     let sum = vectors.into_iter().reduce(|mut sum, vector| {
         sum.iter_mut().zip(&vector).for_each(|(sum, value)| *sum += value);
         sum
@@ -64,7 +64,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 
 /// A sum in which the compiler finds registers: the upper half is added to the lower one until one cell is left.
 #[inline(always)]
-fn halved_sum<const COLS: usize>(mut cells: [f64; COLS]) -> f64 {
+pub(crate) fn halved_sum<const COLS: usize>(mut cells: [f64; COLS]) -> f64 {
     let mut width = COLS;
     while width > 1 {
         let half = width.div_ceil(2);
@@ -78,7 +78,7 @@ fn halved_sum<const COLS: usize>(mut cells: [f64; COLS]) -> f64 {
 
 /// `into += factor * values`.
 #[inline(always)]
-fn add_scaled(into: &mut [f64], factor: f64, values: &[f64]) {
+pub(crate) fn add_scaled(into: &mut [f64], factor: f64, values: &[f64]) {
     into.iter_mut().zip(values).for_each(|(into, value)| *into = factor.mul_add(*value, *into));
 }
 

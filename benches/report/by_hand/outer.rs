@@ -45,7 +45,7 @@ fn sample(columns: &[u32], u: &[f64], v: &Dense, products: &mut [f64]) {
 }
 
 /// The sum of `weights * log(cells + 1e-15)`; `cells` are used up.
-fn weighted_logs(weights: &[f64], cells: &mut [f64]) -> f64 {
+pub(crate) fn weighted_logs(weights: &[f64], cells: &mut [f64]) -> f64 {
     shift(cells);
     logarithms(cells);
     weighted_sum(weights, cells)

@@ -2,7 +2,7 @@
 //! scattered, another's positions are looked up, and what was scattered is cleared. That takes no branch for a position,
 //! and is faster than a merge of sorted columns, unless rows are nearly empty.
 
-use super::{add_up, dense, pieces};
+use super::{add_scaled, add_up, dense, pieces};
 use fuseline::Csr;
 use multiversion::multiversion;
 use std::ops::Range;
@@ -51,7 +51,7 @@ fn two_sums_of(x: &Csr, y: &Csr, z: &Csr, rows: Range<usize>) -> [f64; 2] {
 }
 
 #[inline(always)]
-fn scatter(row: (&[u32], &[f64]), into: &mut [f64], cell: impl Fn(f64, usize) -> f64) {
+pub(crate) fn scatter(row: (&[u32], &[f64]), into: &mut [f64], cell: impl Fn(f64, usize) -> f64) {
     for (&column, &value) in row.0.iter().zip(row.1) {
         into[column as usize] = cell(value, column as usize);
     }
@@ -59,7 +59,7 @@ fn scatter(row: (&[u32], &[f64]), into: &mut [f64], cell: impl Fn(f64, usize) ->
 
 /// The dot product of a sparse row with a dense one, over four sums.
 #[inline(always)]
-fn looked_up(row: (&[u32], &[f64]), dense: &[f64]) -> f64 {
+pub(crate) fn looked_up(row: (&[u32], &[f64]), dense: &[f64]) -> f64 {
     let ((columns, last_columns), (values, last_values)) = (row.0.as_chunks::<4>(), row.1.as_chunks::<4>());
     let mut sums = [0.0_f64; 4];
     for (columns, values) in columns.iter().zip(values) {
@@ -88,35 +88,63 @@ pub(crate) fn chain<const K: usize>(x: &Csr, v: &[f64]) -> Vec<f64> {
 
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma", "x86_64+avx2+fma"))]
 fn chain_of(x: &Csr, v: &[f64], rows: Range<usize>) -> Vec<f64> {
+    chain_rows(x, v, rows, |_, product| product)
+}
+
+/// Adds some rows of X up, with factors that follow from their products with v.
+#[inline(always)]
+pub(crate) fn chain_rows(x: &Csr, v: &[f64], rows: Range<usize>, factor: impl Fn(usize, f64) -> f64) -> Vec<f64> {
     let mut sums = vec![0.0_f64; x.cols()];
     for row in rows {
         let (columns, values) = x.row(row);
-        let product = looked_up((columns, values), v);
+        let factor = factor(row, looked_up((columns, values), v));
         for (&column, &value) in columns.iter().zip(values) {
             let sum = &mut sums[column as usize];
-            *sum = product.mul_add(value, *sum);
+            *sum = factor.mul_add(value, *sum);
         }
     }
     sums
 }
 
+/// The products of a sparse row with the columns of V, over two sums each.
+#[inline(always)]
+pub(crate) fn products<const K: usize>(row: (&[u32], &[f64]), v: &[[f64; K]]) -> [f64; K] {
+    let ((columns, last_columns), (values, last_values)) = (row.0.as_chunks::<2>(), row.1.as_chunks::<2>());
+    let mut sums = [[0.0_f64; K]; 2];
+    for (columns, values) in columns.iter().zip(values) {
+        for lane in 0..2 {
+            add_scaled(&mut sums[lane], values[lane], &v[columns[lane] as usize]);
+        }
+    }
+    let [mut products, others] = sums;
+    for (&column, &value) in last_columns.iter().zip(last_values) {
+        add_scaled(&mut products, value, &v[column as usize]);
+    }
+    add_scaled(&mut products, 1.0, &others);
+    products
+}
+
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma", "x86_64+avx2+fma"))]
 fn chain_of_columns<const K: usize>(x: &Csr, v: &[f64], rows: Range<usize>) -> Vec<f64> {
+    chain_rows_of_columns::<K>(x, v, rows, |_, products| products)
+}
+
+/// Adds some rows of X up in `K` sums, with factors that follow from their products with the columns of V.
+#[inline(always)]
+pub(crate) fn chain_rows_of_columns<const K: usize>(
+    x: &Csr,
+    v: &[f64],
+    rows: Range<usize>,
+    factors: impl Fn(usize, [f64; K]) -> [f64; K],
+) -> Vec<f64> {
     let v = v.as_chunks::<K>().0;
     let mut sums = vec![[0.0_f64; K]; x.cols()];
     for row in rows {
         let (columns, values) = x.row(row);
-        let mut products = [[0.0_f64; K]; 2];
-        for (position, (&column, &value)) in columns.iter().zip(values).enumerate() {
-            let products = &mut products[position % 2];
-            for (product, v) in products.iter_mut().zip(v[column as usize]) {
-                *product = value.mul_add(v, *product);
-            }
-        }
-        let products: [f64; K] = std::array::from_fn(|k| products[0][k] + products[1][k]);
+        let factors = factors(row, products((columns, values), v));
         for (&column, &value) in columns.iter().zip(values) {
-            for (sum, product) in sums[column as usize].iter_mut().zip(products) {
-                *sum = value.mul_add(product, *sum);
+            for (sum, factor) in sums[column as usize].iter_mut().zip(factors) {
+                *sum = value.mul_add(factor, *sum);
             }
         }
     }
