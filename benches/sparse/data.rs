@@ -47,6 +47,11 @@ impl Data {
         Dense::uninit_in(&self.pool, rows, cols)
     }
 
+    /// Memory for sums.
+    pub(crate) fn dense_zeros(&self, rows: usize, cols: usize) -> Dense {
+        Dense::zeros_in(&self.pool, rows, cols)
+    }
+
     /// Memory for the values of a sparse result.
     pub(crate) fn values(&self, len: usize) -> Buffer {
         BufferPool::take(&self.pool, len)

@@ -1,7 +1,7 @@
-//! Expressions of the suite as one would write them by hand. Rows are cut into pieces of equally many positions, since some
-//! have a hundred times as many as others.
+//! Expressions of the suite as one would write them by hand. Rows are cut into pieces of equal work,
+//! since some have a hundred times as many positions as others.
 
-use crate::by_hand::sparse::{chain_rows, chain_rows_of_columns, looked_up, products, scatter};
+use crate::by_hand::sparse::{Rows, chain_rows, chain_rows_of_columns, looked_up, products, scatter};
 use crate::by_hand::{PIECES, add_scaled, add_up, halved_sum, outer, pieces, sparse};
 use crate::data::Data;
 use fuseline::{Csr, Dense, MatrixBlock};
@@ -39,6 +39,9 @@ pub(crate) const LOOPS: &[(&str, Loop)] = &[
     ("products by column", products_by_column),
 ];
 
+/// A row takes as long by itself as so many positions.
+const POSITIONS_OF_A_ROW: usize = 4;
+
 /// Columns of the dense matrices of the collections.
 const LABELS: usize = 8;
 const RANK: usize = 10;
@@ -51,9 +54,15 @@ pub(crate) fn of(expression: &str) -> Option<Loop> {
 
 /// The rows of one of the pieces.
 fn rows_of(x: &Csr, piece: usize) -> Range<usize> {
-    let start = |piece: usize| match piece {
-        PIECES => x.rows(),
-        _ => x.row_offsets().partition_point(|&offset| offset < x.nnz() * piece / PIECES),
+    let work = |row: usize| x.row_offsets()[row] + POSITIONS_OF_A_ROW * row;
+    let start = |piece: usize| {
+        let before = work(x.rows()) * piece / PIECES;
+        let (mut low, mut high) = (0, x.rows());
+        while low < high {
+            let middle = low.midpoint(high);
+            if work(middle) < before { low = middle + 1 } else { high = middle }
+        }
+        low
     };
     start(piece)..start(piece + 1)
 }
@@ -63,16 +72,26 @@ fn by_rows<T: Send>(x: &Csr, work: impl Fn(Range<usize>) -> T + Sync) -> Vec<T> 
     (0..PIECES).into_par_iter().map(|piece| work(rows_of(x, piece))).collect()
 }
 
-/// Lets all pieces add to sums by column, of which each thread has its own.
-fn by_columns(x: &Csr, len: usize, add: impl Fn(Range<usize>, &mut [f64]) + Sync) -> Vec<f64> {
-    let private = (0..PIECES).into_par_iter().fold(
-        || vec![0.0; len],
+/// A dense result to whose columns, or rows, any row of X may add: each thread has one of its own.
+fn dense_sums(
+    data: &Data,
+    x: &Csr,
+    (rows, cols): (usize, usize),
+    add: impl Fn(Range<usize>, &mut [f64]) + Sync,
+) -> Dense {
+    let share = PIECES.div_ceil(rayon::current_num_threads());
+    let private = (0..PIECES).into_par_iter().with_min_len(share).fold(
+        || data.dense_zeros(rows, cols),
         |mut sums, piece| {
-            add(rows_of(x, piece), &mut sums);
+            add(rows_of(x, piece), sums.values_mut());
             sums
         },
     );
-    add_up(private.collect())
+    let together = private.reduce_with(|mut sums, others| {
+        add_scaled(sums.values_mut(), 1.0, others.values());
+        sums
+    });
+    together.expect("there are pieces")
 }
 
 /// A dense result whose rows follow from rows of X.
@@ -114,12 +133,15 @@ fn sum_of_terms(row: (&[u32], &[f64]), mut term: impl FnMut(usize, f64) -> f64) 
 /// `0.85 * (t(A) %*% (x / d)) + 0.15 / 50000`
 fn page_rank(data: &Data) -> MatrixBlock {
     let (a, x, d) = (data.csr("A"), data.dense("x"), data.dense("d"));
-    let sums = by_columns(a, a.cols(), |rows, sums| send_shares(a, x.values(), d.values(), rows, sums));
-    column(sums.into_iter().map(|sum| 0.85 * sum + 0.15 / 50000.0).collect())
+    let size = (a.cols(), 1);
+    let mut sums = dense_sums(data, a, size, |rows, sums| send_shares(a, x.values(), d.values(), rows, sums));
+    sums.values_mut().iter_mut().for_each(|sum| *sum = 0.85 * *sum + 0.15 / 50000.0);
+    sums.into()
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma", "x86_64+avx2+fma"))]
 fn send_shares(a: &Csr, x: &[f64], d: &[f64], rows: Range<usize>, sums: &mut [f64]) {
+    let a = Rows::of(a);
     for row in rows {
         let share = x[row] / d[row];
         let (columns, values) = a.row(row);
@@ -138,6 +160,7 @@ fn laplacian(data: &Data) -> MatrixBlock {
 
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma", "x86_64+avx2+fma"))]
 fn laplacian_rows(a: &Csr, x: &[f64], d: &[f64], rows: Range<usize>, out: &mut [f64]) {
+    let a = Rows::of(a);
     for (row, out) in rows.zip(out) {
         *out = d[row] * x[row] - looked_up(a.row(row), x);
     }
@@ -152,6 +175,7 @@ fn label_propagation(data: &Data) -> MatrixBlock {
 
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma", "x86_64+avx2+fma"))]
 fn propagate(a: &Csr, y: &[[f64; LABELS]], d: &[f64], rows: Range<usize>, out: &mut [[f64; LABELS]]) {
+    let a = Rows::of(a);
     for (row, out) in rows.zip(out) {
         let (sums, scale) = (products(a.row(row), y), 0.9 / d[row]);
         for label in 0..LABELS {
@@ -163,7 +187,9 @@ fn propagate(a: &Csr, y: &[[f64; LABELS]], d: &[f64], rows: Range<usize>, out: &
 /// `sum(abs(A - B))`: rows are nearly empty, so that they are merged.
 fn difference(data: &Data) -> MatrixBlock {
     let (a, b) = (data.csr("A"), data.csr("B"));
-    MatrixBlock::single(by_rows(a, |rows| rows.map(|row| distance(a.row(row), b.row(row))).sum::<f64>()).iter().sum())
+    let (of_a, of_b) = (Rows::of(a), Rows::of(b));
+    let sums = by_rows(a, |rows| rows.map(|row| distance(of_a.row(row), of_b.row(row))).sum::<f64>());
+    MatrixBlock::single(sums.iter().sum())
 }
 
 /// Advances without a branch that depends on the columns.
@@ -183,9 +209,10 @@ fn distance((a_columns, a_values): (&[u32], &[f64]), (b_columns, b_values): (&[u
 /// `rowMaxs(max(A, B))`, where no row is full.
 fn union_by_row(data: &Data) -> MatrixBlock {
     let (a, b) = (data.csr("A"), data.csr("B"));
+    let (of_a, of_b) = (Rows::of(a), Rows::of(b));
     dense_rows(data, a, 1, |rows, out| {
         for (row, out) in rows.zip(out) {
-            let values = a.row(row).1.iter().chain(b.row(row).1);
+            let values = of_a.row(row).1.iter().chain(of_b.row(row).1);
             *out = values.fold(0.0, |largest, &value| if value > largest { value } else { largest });
         }
     })
@@ -216,6 +243,7 @@ fn bm25(data: &Data) -> MatrixBlock {
 
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma", "x86_64+avx2+fma"))]
 fn bm25_rows(t: &Csr, l: &[f64], idf: &[f64], rows: Range<usize>, out: &mut [f64]) {
+    let t = Rows::of(t);
     for (row, out) in rows.zip(out) {
         let saturation = 1.2 * (0.25 + 0.75 * l[row] / 100.0);
         *out = sum_of_terms(t.row(row), |column, value| value * 2.2 / (value + saturation) * idf[column]);
@@ -231,6 +259,7 @@ fn cosine_to_query(data: &Data) -> MatrixBlock {
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma", "x86_64+avx2+fma"))]
 fn cosines(t: &Csr, q: &[f64], rows: Range<usize>, out: &mut [f64]) {
     let length = q.iter().map(|q| q * q).sum::<f64>().sqrt();
+    let t = Rows::of(t);
     for (row, out) in rows.zip(out) {
         let squares = sum_of_terms(t.row(row), |_, value| value * value);
         *out = looked_up(t.row(row), q) / (squares.sqrt() * length + 0.000000001);
@@ -260,6 +289,7 @@ fn squared_error(data: &Data) -> MatrixBlock {
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma", "x86_64+avx2+fma"))]
 fn squared_error_of(s: &Csr, u: &[[f64; RANK]], v: &[[f64; RANK]], rows: Range<usize>) -> f64 {
     let mut sum = 0.0;
+    let s = Rows::of(s);
     for row in rows {
         sum += sum_of_terms(s.row(row), |column, rating| {
             let error = rating - product(&u[row], &v[column]);
@@ -278,6 +308,7 @@ fn gradient_by_users(data: &Data) -> MatrixBlock {
 
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma", "x86_64+avx2+fma"))]
 fn user_gradients(s: &Csr, u: &[[f64; RANK]], v: &[[f64; RANK]], rows: Range<usize>, out: &mut [[f64; RANK]]) {
+    let s = Rows::of(s);
     for (row, out) in rows.zip(out) {
         let mut sums = [0.0; RANK];
         let (columns, ratings) = s.row(row);
@@ -294,12 +325,13 @@ fn user_gradients(s: &Csr, u: &[[f64; RANK]], v: &[[f64; RANK]], rows: Range<usi
 fn gradient_by_items(data: &Data) -> MatrixBlock {
     let (s, u, v) = (data.csr("S"), data.dense("U"), data.dense("V"));
     let (u, v) = (factors(&u), factors(&v));
-    let sums = by_columns(s, s.cols() * RANK, |rows, sums| item_gradients(s, u, v, rows, sums.as_chunks_mut().0));
-    Dense::from_vec(s.cols(), RANK, sums).into()
+    let size = (s.cols(), RANK);
+    dense_sums(data, s, size, |rows, sums| item_gradients(s, u, v, rows, sums.as_chunks_mut().0)).into()
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma", "x86_64+avx2+fma"))]
 fn item_gradients(s: &Csr, u: &[[f64; RANK]], v: &[[f64; RANK]], rows: Range<usize>, sums: &mut [[f64; RANK]]) {
+    let s = Rows::of(s);
     for row in rows {
         let (columns, ratings) = s.row(row);
         for (&column, &rating) in columns.iter().zip(ratings) {
@@ -393,6 +425,7 @@ fn factorisation_machine(data: &Data) -> MatrixBlock {
 
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma", "x86_64+avx2+fma"))]
 fn machine_rows(x: &Csr, w: &[f64], factors: &[[f64; FACTORS]], squares: &[f64], rows: Range<usize>, out: &mut [f64]) {
+    let x = Rows::of(x);
     for (row, out) in rows.zip(out) {
         let own = sum_of_terms(x.row(row), |column, value| value * value * squares[column]);
         let pairs: f64 = products(x.row(row), factors).iter().map(|product| product * product).sum();
@@ -404,13 +437,14 @@ fn machine_rows(x: &Csr, w: &[f64], factors: &[[f64; FACTORS]], squares: &[f64],
 /// `colSums(X ^ 2) / 50000 - (colSums(X) / 50000) ^ 2`
 fn column_variances(data: &Data) -> MatrixBlock {
     let x = data.csr("X");
-    let sums = by_columns(x, 2 * x.cols(), |rows, sums| add_moments(x, rows, sums.as_chunks_mut().0));
+    let sums = dense_sums(data, x, (x.cols(), 2), |rows, sums| add_moments(x, rows, sums.as_chunks_mut().0));
     let variance = |[sum, squares]: &[f64; 2]| squares / 50000.0 - (sum / 50000.0).powi(2);
-    row(sums.as_chunks().0.iter().map(variance).collect())
+    row(sums.values().as_chunks().0.iter().map(variance).collect())
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma", "x86_64+avx2+fma"))]
 fn add_moments(x: &Csr, rows: Range<usize>, sums: &mut [[f64; 2]]) {
+    let x = Rows::of(x);
     for row in rows {
         let (columns, values) = x.row(row);
         for (&column, &value) in columns.iter().zip(values) {
@@ -424,9 +458,29 @@ fn sum_of_three_products(data: &Data) -> MatrixBlock {
     MatrixBlock::single(sparse::sum_products(data.csr("Z"), data.csr("Y"), data.csr("X")))
 }
 
-/// `sum(X * Y)` and `sum(X * Z)`
+/// `sum(X * Y)` and `sum(X * Z)`: the emptier ones are spread side by side, so that each position of X meets both at once.
 fn two_sums_of_products(data: &Data) -> MatrixBlock {
-    row(sparse::two_sums(data.csr("X"), data.csr("Y"), data.csr("Z")).to_vec())
+    let (x, y, z) = (data.csr("X"), data.csr("Y"), data.csr("Z"));
+    let sums = by_rows(x, |rows| two_sums_of(x, y, z, rows));
+    row(sums.into_iter().fold([0.0; 2], |[a, b], [c, d]| [a + c, b + d]).to_vec())
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma", "x86_64+avx2+fma"))]
+fn two_sums_of(x: &Csr, y: &Csr, z: &Csr, rows: Range<usize>) -> [f64; 2] {
+    let mut spread = vec![[0.0_f64; 2]; x.cols()];
+    let mut sums = [0.0; 2];
+    let (x, y, z) = (Rows::of(x), Rows::of(y), Rows::of(z));
+    for row in rows {
+        for (side, matrix) in [y, z].into_iter().enumerate() {
+            let (columns, values) = matrix.row(row);
+            columns.iter().zip(values).for_each(|(&column, &value)| spread[column as usize][side] = value);
+        }
+        add_scaled(&mut sums, 1.0, &products(x.row(row), &spread));
+        for &column in y.row(row).0.iter().chain(z.row(row).0) {
+            spread[column as usize] = [0.0; 2];
+        }
+    }
+    sums
 }
 
 /// `sqrt(rowSums((Y - Z) ^ 2))`
@@ -439,6 +493,7 @@ fn distance_of_rows(data: &Data) -> MatrixBlock {
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma", "x86_64+avx2+fma"))]
 fn distances(y: &Csr, z: &Csr, rows: Range<usize>, out: &mut [f64]) {
     let mut of_z = vec![0.0_f64; z.cols()];
+    let (y, z) = (Rows::of(y), Rows::of(z));
     for (row, out) in rows.zip(out) {
         scatter(z.row(row), &mut of_z, |value, _| value);
         let mut sum = sum_of_terms(y.row(row), |column, value| {
@@ -462,6 +517,7 @@ fn scaled_on_both_sides(data: &Data) -> MatrixBlock {
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma", "x86_64+avx2+fma"))]
 fn scaled_sum(y: &Csr, u: &[f64], r: &[f64], rows: Range<usize>) -> f64 {
     let mut sum = 0.0;
+    let y = Rows::of(y);
     for row in rows {
         sum += u[row] * looked_up(y.row(row), r);
     }
@@ -471,12 +527,13 @@ fn scaled_sum(y: &Csr, u: &[f64], r: &[f64], rows: Range<usize>) -> f64 {
 /// `colSums(Y * Z)`
 fn products_by_column(data: &Data) -> MatrixBlock {
     let (y, z) = (data.csr("Y"), data.csr("Z"));
-    row(by_columns(y, y.cols(), |rows, sums| add_products(y, z, rows, sums)))
+    dense_sums(data, y, (1, y.cols()), |rows, sums| add_products(y, z, rows, sums)).into()
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma", "x86_64+avx2+fma"))]
 fn add_products(y: &Csr, z: &Csr, rows: Range<usize>, sums: &mut [f64]) {
     let mut of_y = vec![0.0_f64; y.cols()];
+    let (y, z) = (Rows::of(y), Rows::of(z));
     for row in rows {
         scatter(y.row(row), &mut of_y, |value, _| value);
         let (columns, values) = z.row(row);

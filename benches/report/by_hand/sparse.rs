@@ -7,6 +7,27 @@ use fuseline::Csr;
 use multiversion::multiversion;
 use std::ops::Range;
 
+/// A matrix as loops read it: where its parts lie is found once.
+#[derive(Clone, Copy)]
+pub(crate) struct Rows<'a> {
+    offsets: &'a [usize],
+    columns: &'a [u32],
+    values: &'a [f64],
+}
+
+impl<'a> Rows<'a> {
+    pub(crate) fn of(x: &'a Csr) -> Self {
+        Rows { offsets: x.row_offsets(), columns: x.columns(), values: x.values() }
+    }
+
+    /// Columns and values of a row.
+    #[inline(always)]
+    pub(crate) fn row(self, row: usize) -> (&'a [u32], &'a [f64]) {
+        let range = self.offsets[row]..self.offsets[row + 1];
+        (&self.columns[range.clone()], &self.values[range])
+    }
+}
+
 /// `sum(X*Y*Z)`
 pub(crate) fn sum_products(x: &Csr, y: &Csr, z: &Csr) -> f64 {
     pieces(x.rows(), |rows| products_of(x, y, z, rows)).into_iter().sum()
@@ -16,6 +37,7 @@ pub(crate) fn sum_products(x: &Csr, y: &Csr, z: &Csr) -> f64 {
 fn products_of(x: &Csr, y: &Csr, z: &Csr, rows: Range<usize>) -> f64 {
     let (mut of_x, mut of_both) = (vec![0.0_f64; x.cols()], vec![0.0_f64; x.cols()]);
     let mut sum = 0.0;
+    let (x, y, z) = (Rows::of(x), Rows::of(y), Rows::of(z));
     for row in rows {
         scatter(x.row(row), &mut of_x, |value, _| value);
         scatter(y.row(row), &mut of_both, |value, column| value * of_x[column]);
@@ -41,6 +63,7 @@ pub(crate) fn two_sums(x: &Csr, y: &Csr, z: &Csr) -> [f64; 2] {
 fn two_sums_of(x: &Csr, y: &Csr, z: &Csr, rows: Range<usize>) -> [f64; 2] {
     let mut of_x = vec![0.0_f64; x.cols()];
     let mut sums = [0.0; 2];
+    let (x, y, z) = (Rows::of(x), Rows::of(y), Rows::of(z));
     for row in rows {
         scatter(x.row(row), &mut of_x, |value, _| value);
         sums[0] += looked_up(y.row(row), &of_x);
@@ -95,6 +118,7 @@ fn chain_of(x: &Csr, v: &[f64], rows: Range<usize>) -> Vec<f64> {
 #[inline(always)]
 pub(crate) fn chain_rows(x: &Csr, v: &[f64], rows: Range<usize>, factor: impl Fn(usize, f64) -> f64) -> Vec<f64> {
     let mut sums = vec![0.0_f64; x.cols()];
+    let x = Rows::of(x);
     for row in rows {
         let (columns, values) = x.row(row);
         let factor = factor(row, looked_up((columns, values), v));
@@ -139,6 +163,7 @@ pub(crate) fn chain_rows_of_columns<const K: usize>(
 ) -> Vec<f64> {
     let v = v.as_chunks::<K>().0;
     let mut sums = vec![[0.0_f64; K]; x.cols()];
+    let x = Rows::of(x);
     for row in rows {
         let (columns, values) = x.row(row);
         let factors = factors(row, products((columns, values), v));
