@@ -88,7 +88,7 @@ fn dense_sums(
         },
     );
     let together = private.reduce_with(|mut sums, others| {
-        add_scaled(sums.values_mut(), 1.0, others.values());
+        sums.values_mut().iter_mut().zip(others.values()).for_each(|(sum, other)| *sum += other);
         sums
     });
     together.expect("there are pieces")
@@ -380,7 +380,7 @@ fn logistic_rows(x: &Csr, w: &[f64], y: &[f64], rows: Range<usize>) -> Vec<f64> 
 fn hessian_times_vector(data: &Data) -> MatrixBlock {
     let (x, v, e) = (data.csr("X"), data.dense("v"), data.dense("e"));
     let mut sums = add_up(by_rows(x, |rows| hessian_rows(x, v.values(), e.values(), rows)));
-    add_scaled(&mut sums, 0.1, v.values());
+    sums.iter_mut().zip(v.values()).for_each(|(sum, v)| *sum += 0.1 * v);
     column(sums)
 }
 
