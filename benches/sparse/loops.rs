@@ -414,8 +414,8 @@ fn factor_rows(x: &Csr, w: &[f64], e: &[f64], rows: Range<usize>) -> Vec<f64> {
     })
 }
 
-/// `X %*% w + 0.5 * rowSums((X %*% W) ^ 2 - (X ^ 2) %*% (W ^ 2))`: the squares of a row of W meet the square of a cell of X,
-/// so that they are added up before.
+/// `X %*% w + 0.5 * rowSums((X %*% W) ^ 2 - (X ^ 2) %*% (W ^ 2))`: the squares of a row of W meet the square of a cell of
+/// X, so that they are added up before.
 fn factorisation_machine(data: &Data) -> MatrixBlock {
     let (x, w, factors) = (data.csr("X"), data.dense("w"), data.dense("W"));
     let factors = factors.values().as_chunks::<FACTORS>().0;
@@ -458,7 +458,7 @@ fn sum_of_three_products(data: &Data) -> MatrixBlock {
     MatrixBlock::single(sparse::sum_products(data.csr("Z"), data.csr("Y"), data.csr("X")))
 }
 
-/// `sum(X * Y)` and `sum(X * Z)`: the emptier ones are spread side by side, so that each position of X meets both at once.
+/// `sum(X * Y)` and `sum(X * Z)`: the emptier ones are spread side by side, so that each position of X meets both.
 fn two_sums_of_products(data: &Data) -> MatrixBlock {
     let (x, y, z) = (data.csr("X"), data.csr("Y"), data.csr("Z"));
     let sums = by_rows(x, |rows| two_sums_of(x, y, z, rows));

@@ -1,4 +1,4 @@
-//! `SciPy` in a process of its own, which holds the matrices and runs the expressions of `scipy_side.py` when it is asked.
+//! `SciPy` in a process of its own, which holds the matrices and runs the expressions of `scipy_side.py` on request.
 
 use bytemuck::{AnyBitPattern, NoUninit};
 use fuseline::{Csr, Dense, Layout, MatrixBlock};

@@ -2,10 +2,10 @@
 
 usage: scipy_side.py FOLDER
 
-It first says its versions and, separated by tabs, the names of its expressions, a line each. Then it answers each line
-that it is sent with one line:
+It first writes its versions and, separated by tabs, the names of its expressions, a line each. Then it answers each
+line that it is sent with one line:
 
-    dense NAME ROWS COLS    reads the cells of a matrix, FOLDER/NAME.values; of one row or column an array of one dimension
+    dense NAME ROWS COLS    reads the cells of a matrix, FOLDER/NAME.values; one row or column has one dimension
     sparse NAME ROWS COLS   reads a matrix of CSR parts, FOLDER/NAME.{offsets,columns,values}
     value EXPRESSION        writes what it gives, as R in FOLDER; whether that is dense or sparse
     seconds EXPRESSION      the seconds that it takes

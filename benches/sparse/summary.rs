@@ -52,8 +52,8 @@ fn against_loops(results: &[Measured]) {
     let (all, reached) = (Count::of(results, |result| result.over_hand.is_some()), Count::of(results, reaches));
     let worst = largest(results.iter().filter_map(|result| result.over_hand));
     println!(
-        "by hand: gen reaches {OF_BY_HAND} of the speed of {reached} of {all} loops, {LOOPS_REACHED} are wanted; gen / by hand \
-         at most {worst:.2}: {}",
+        "by hand: gen reaches {OF_BY_HAND} of the speed of {reached} of {all} loops, {LOOPS_REACHED} are wanted; \
+         gen / by hand at most {worst:.2}: {}",
         verdict(reached.all >= LOOPS_REACHED)
     );
 }
@@ -63,8 +63,8 @@ fn against_scipy(results: &[Measured], versions: &str) {
     let (all, slower) = (Count::of(results, |result| result.over_scipy.is_some()), Count::of(results, is_slower));
     let worst = largest(results.iter().filter_map(|result| result.over_scipy));
     println!(
-        "{versions}: gen is slower for {slower} of {all} expressions, gen / SciPy at most {worst:.2}; {} have no form there: \
-         {}",
+        "{versions}: gen is slower for {slower} of {all} expressions, gen / SciPy at most {worst:.2}; {} have no form \
+         there: {}",
         Count::of(results, |result| result.over_scipy.is_none()),
         verdict(slower.all == 0)
     );

@@ -29,8 +29,8 @@ const HELP: &str = "\
   bench narrow [MEGABYTES]           products of values narrower than doubles, beyond the caches
   bench primitives [NAME]            vector primitives against loops over single values
   bench sparse [--rounds N] [--only TEXT] [--kept-apart] [--python PATH]
-                                     expressions over sparse matrices that people run, in every mode, against loops written by
-                                     hand, and against SciPy where python3, or the Python at PATH, has it
+                                     expressions over sparse matrices that people run, in every mode, by hand, and in SciPy where
+                                     python3, or the Python at PATH, has it
   bench cliffs [--seed N] [--count M] [--explain] [--case SEED:NUMBER]
                                      random expressions on which the cost-based plan loses to another mode
   fuzz TARGET [-- ARGUMENTS]         a fuzz target of fuzz/, with arguments for libFuzzer (-runs=N)
