@@ -8,7 +8,9 @@ use crate::side::{Columns, SideInput};
 use crate::source::{Source, source_of, source_of_layout};
 use crate::transpose::transpose;
 use cranelift_entity::SecondaryMap;
-use fuseline_ir::cplan::{CInput, CInputId, CNode, CNodeId, CPlan, ColumnRange, FACTOR_U, FACTOR_V, Positions};
+use fuseline_ir::cplan::{
+    CInput, CInputId, CNode, CNodeId, COutput, CPlan, ColumnRange, FACTOR_U, FACTOR_V, Positions,
+};
 use fuseline_ir::template::Space;
 use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock};
 use smallvec::SmallVec;
@@ -153,6 +155,17 @@ impl<'a> Binding<'a> {
     /// Whether the rows of units are joined, or met, from those of several matrices.
     pub(crate) fn combines_rows(&self) -> bool {
         !self.joined.is_empty() || !self.met.is_empty()
+    }
+
+    /// Whether something asks for the columns of joined rows in their order: what looks them up in rows beside them, and a
+    /// result with their pattern.
+    pub(crate) fn needs_ascending_columns(&self) -> bool {
+        let looks_up = |(input, side): (usize, &Option<SideInput<'_>>)| match side.as_ref().map(|side| side.role) {
+            Some(Role::Cell) => !self.joined.contains(&input),
+            role => role == Some(Role::ColScalar),
+        };
+        let stores = |output: &COutput| matches!(output, COutput::Store(_));
+        self.sides.iter().enumerate().any(looks_up) || self.plan.outputs.iter().any(stores)
     }
 
     /// The non-zeros of a sparse main input, and of what is joined with it.

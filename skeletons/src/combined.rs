@@ -4,6 +4,7 @@
 
 use crate::dense_row::DenseRow;
 use crate::layout::leading;
+use crate::places::Places;
 use crate::visited::{RowNumbers, VisitedRows};
 use fuseline_ir::schedule::Segment;
 use fuseline_matrix::{Csr, JoinedCells, SparseRow};
@@ -52,11 +53,23 @@ pub(crate) struct CombinedRows {
     before: Vec<u32>,
     /// For rows that meet others.
     dense_row: DenseRow,
+    /// For rows that are joined in any order.
+    places: Places,
+}
+
+/// What joined rows are for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Joining {
+    /// Whether the columns of a row ascend. It takes several times as long.
+    pub(crate) ascends: bool,
+    /// The number of columns.
+    pub(crate) width: usize,
 }
 
 impl CombinedRows {
     /// Joins some rows of these matrices, of which there are two or more.
-    pub(crate) fn join(&mut self, matrices: &[&Csr], numbers: RowNumbers<'_>, rows: usize) {
+    pub(crate) fn join(&mut self, matrices: &[&Csr], numbers: RowNumbers<'_>, rows: usize, joining: Joining) {
+        let in_any_order = !joining.ascends && Places::may_hold(joining.width);
         self.values.resize_with(matrices.len(), Vec::new);
         self.offsets.clear();
         self.offsets.push(0);
@@ -65,6 +78,7 @@ impl CombinedRows {
         let mut count = 0;
         for number in (0..rows).map(|r| numbers.get(r)) {
             count += match &matrices[..] {
+                matrices if in_any_order => self.join_in_any_order(count, matrices, number, joining.width),
                 [left, right] => self.join_two(count, left.row(number), right.row(number)),
                 matrices => self.join_several(count, matrices, number),
             };
@@ -119,6 +133,21 @@ impl CombinedRows {
         for cells in self.values.iter_mut().filter(|cells| cells.len() < count) {
             cells.resize(count.next_power_of_two(), 0.0);
         }
+    }
+
+    /// The positions of the first matrix, and behind them those that each further one adds.
+    fn join_in_any_order(&mut self, start: usize, matrices: &[Rows<'_>], number: usize, width: usize) -> usize {
+        let most: usize = matrices.iter().map(|matrix| matrix.row(number).len()).sum();
+        let columns = &mut self.columns[start..start + most];
+        let mut places = self.places.of_width(width);
+        let mut count = 0;
+        for (matrix, cells) in matrices.iter().zip(&mut self.values) {
+            let cells = &mut cells[start..start + most];
+            cells.fill(0.0);
+            count = places.add(matrix.row(number), columns, cells, count);
+        }
+        places.clear(&columns[..count]);
+        count
     }
 
     fn join_two(&mut self, start: usize, left: SparseRow<'_>, right: SparseRow<'_>) -> usize {
@@ -291,18 +320,25 @@ mod tests {
         let y = matrix(&[[0.0, 4.0, 5.0, 0.0, 0.0], [0.0; 5], [6.0, 0.0, 0.0, 0.0, 0.0]]);
         let z = matrix(&[[0.0, 0.0, 0.0, 7.0, 0.0], [0.0, 8.0, 0.0, 0.0, 0.0], [0.0; 5]]);
         let mut joined = CombinedRows::default();
+        let ascending = Joining { ascends: true, width: 5 };
         for _ in 0..2 {
-            joined.join(&[&x, &y], RowNumbers::From(0), 3);
+            joined.join(&[&x, &y], RowNumbers::From(0), 3, ascending);
             assert_eq!((joined.offsets(), joined.columns()), (&[0, 3, 3, 5][..], &[0, 1, 2, 0, 4][..]));
             assert_eq!(joined.values(0), [1.0, 0.0, 2.0, 0.0, 3.0]);
             assert_eq!(joined.values(1), [0.0, 4.0, 5.0, 6.0, 0.0]);
-            joined.join(&[&x, &y, &z], RowNumbers::Listed(&[0, 2]), 2);
+            joined.join(&[&x, &y, &z], RowNumbers::Listed(&[0, 2]), 2, ascending);
             assert_eq!((joined.offsets(), joined.columns()), (&[0, 4, 6][..], &[0, 1, 2, 3, 0, 4][..]));
             assert_eq!(joined.values(0), [1.0, 0.0, 2.0, 0.0, 0.0, 3.0]);
             assert_eq!(joined.values(1), [0.0, 4.0, 5.0, 0.0, 6.0, 0.0]);
             assert_eq!(joined.values(2), [0.0, 0.0, 0.0, 7.0, 0.0, 0.0]);
-            joined.join(&[&x, &y, &z], RowNumbers::From(1), 1);
+            joined.join(&[&x, &y, &z], RowNumbers::From(1), 1, ascending);
             assert_eq!((joined.offsets(), joined.columns()), (&[0, 1][..], &[1][..]));
+            // What the first one has comes first.
+            joined.join(&[&y, &x, &z], RowNumbers::From(0), 3, Joining { ascends: false, width: 5 });
+            assert_eq!((joined.offsets(), joined.columns()), (&[0, 4, 5, 7][..], &[1, 2, 0, 3, 1, 0, 4][..]));
+            assert_eq!(joined.values(0), [4.0, 5.0, 0.0, 0.0, 0.0, 6.0, 0.0]);
+            assert_eq!(joined.values(1), [0.0, 2.0, 1.0, 0.0, 0.0, 0.0, 3.0]);
+            assert_eq!(joined.values(2), [0.0, 0.0, 0.0, 7.0, 8.0, 0.0, 0.0]);
         }
     }
     /// The positions that are left, with the cells of all matrices there, by the definition.

@@ -22,9 +22,9 @@ pub(crate) struct Wanted<'a> {
 
 /// How many columns are told apart: what is fixed for the compiler needs no check of an index, which takes as long as the
 /// look-up itself.
-const FEW: usize = 1 << 12;
+pub(crate) const FEW: usize = 1 << 12;
 /// With more, the lines that two rows touch no longer stay in the second-level cache.
-const MANY: usize = 1 << 16;
+pub(crate) const MANY: usize = 1 << 16;
 
 impl DenseRow {
     /// Passing a position, as a share of what a search for one takes.

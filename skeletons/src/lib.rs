@@ -33,6 +33,7 @@ mod nonzeros;
 mod operator;
 mod outer;
 mod output;
+mod places;
 mod profile;
 mod roles;
 mod row;

@@ -5,7 +5,7 @@ use crate::access::accesses;
 use crate::binding::Binding;
 use crate::built::BuiltRows;
 use crate::by_row::RowCopy;
-use crate::combined::CombinedRows;
+use crate::combined::{CombinedRows, Joining};
 use crate::dense_row::DenseRow;
 use crate::layout::gather_columns;
 use crate::profile::{leaves_rows_out, profile, row_bytes, skips_empty_units};
@@ -229,7 +229,8 @@ impl Operator<'_> {
                 if self.binding.joined.is_empty() {
                     combined.meet(segment, visited, &self.binding.matrices(&self.binding.met));
                 } else {
-                    combined.join(&self.binding.joined_matrices(), numbers, segment.rows);
+                    let joining = Joining { ascends: self.binding.needs_ascending_columns(), width: self.binding.cols };
+                    combined.join(&self.binding.joined_matrices(), numbers, segment.rows, joining);
                 }
                 let unit = SparseUnit::of_combined(&combined, numbers, segment.rows, self.binding.cols);
                 self.run_sparse(layout, unit, outputs);
