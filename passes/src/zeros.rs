@@ -74,7 +74,12 @@ impl Driven<'_> {
 
 /// Whether an element-wise operation is zero in the cells in which this input is.
 pub(crate) fn is_zero_with(dag: &HopDag, id: HopId, input: HopId, strict: bool) -> bool {
-    Driven { dag, members: &[id], drivers: &[input], zeros: Zeros::Cell, strict }.makes_zero(&[id])
+    is_zero_with_all(dag, id, &[input], strict)
+}
+
+/// Whether an element-wise operation is zero in the cells in which all of these inputs are.
+pub(crate) fn is_zero_with_all(dag: &HopDag, id: HopId, inputs: &[HopId], strict: bool) -> bool {
+    Driven { dag, members: &[id], drivers: inputs, zeros: Zeros::Cell, strict }.makes_zero(&[id])
 }
 
 /// Whether the expression takes zeros from a matrix of its size: `X != 0`, `X * y`, a matrix itself.

@@ -19,6 +19,9 @@ pub struct OuterFacts {
     pub driver: Option<HopId>,
 }
 
+/// The most matrices that are looked at for one with whose zeros an expression is zero.
+const MAX_SOURCES: usize = 8;
+
 /// A DAG with what conditions need to know of it.
 #[derive(Debug)]
 pub struct Context<'a> {
@@ -194,9 +197,39 @@ impl<'a> Context<'a> {
         {
             return Some(inner);
         }
-        let others = hop.inputs.iter().copied().filter(|&input| input != chain);
-        let mut others = others.filter(|&input| self.hop(input).size.same_dims(&hop.size));
-        others.find(|&input| self.is_zero_with(id, input))
+        let is_beside = |input: &HopId| *input != chain && self.hop(*input).size.same_dims(&hop.size);
+        let others: SmallVec<[HopId; 3]> = hop.inputs.iter().copied().filter(is_beside).collect();
+        let alone = others.iter().copied().find(|&input| self.is_zero_with(id, input));
+        alone.or_else(|| self.common_driver(id, chain, &others))
+    }
+
+    /// The matrix whose zeros make the chain and all operands beside it zero, and so the operator: that of
+    /// `(X != 0) * (U %*% t(V)) - X` is X.
+    fn common_driver(&self, id: HopId, chain: HopId, others: &[HopId]) -> Option<HopId> {
+        let inner = self.outer(chain).driver?;
+        let all: SmallVec<[HopId; 4]> = others.iter().copied().chain([chain]).collect();
+        if others.is_empty() || !zeros::is_zero_with_all(self.dag, id, &all, self.limits.strict_ieee) {
+            return None;
+        }
+        let sources: SmallVec<[_; 3]> = others.iter().map(|&other| self.sources_of_zeros(other)).collect();
+        let mut of_chain = self.sources_of_zeros(inner).into_iter();
+        of_chain.find(|id| sources.iter().all(|of_other| of_other.contains(id)))
+    }
+
+    /// A matrix, and those of its size from which it takes zeros through element-wise operations.
+    fn sources_of_zeros(&self, id: HopId) -> SmallVec<[HopId; 8]> {
+        let mut sources: SmallVec<[HopId; 8]> = SmallVec::from_slice(&[id]);
+        let mut next = 0;
+        while next < sources.len() && sources.len() < MAX_SOURCES {
+            let source = sources[next];
+            let hop = self.hop(source);
+            let inputs = hop.inputs.iter().copied().filter(|&input| self.hop(input).size.same_dims(&hop.size));
+            let inputs = inputs.filter(|&input| is_elementwise(self.dag, source) && self.is_zero_with(source, input));
+            let new: SmallVec<[HopId; 3]> = inputs.filter(|input| !sources.contains(input)).collect();
+            sources.extend(new);
+            next += 1;
+        }
+        sources
     }
 
     /// Whether an operator is zero where one of its inputs is.

@@ -68,6 +68,26 @@ fn expression_1_is_an_outer_and_a_cell_operator() {
     assert_eq!(outcome.plans[1].inputs.len(), 3);
 }
 
+/// The residuals of a factorisation at the ratings are zero where there are none, since the product and what is subtracted
+/// are: one pass over the ratings, with the factors.
+#[test]
+fn a_gradient_by_residuals_is_one_outer_operator() {
+    let mut d = Dag::default();
+    let (x, u, v) = (d.sparse("X", 20_000, 5000, 400_000), d.read("U", 20_000, 10), d.read("V", 5000, 10));
+    let zero = d.number(0.0);
+    let rated = d.op(BinaryOp::NotEqual, &[x, zero]);
+    let vt = d.t(v);
+    let product = d.matmul(u, vt);
+    let predicted = d.mult(rated, product);
+    let residuals = d.op(BinaryOp::Minus, &[predicted, x]);
+    let gradient = d.matmul(residuals, v);
+    d.write("G", gradient);
+    let outcome = run(&d.dag, &cost_based());
+    assert_eq!(variants(&outcome), [Variant::Outer(OuterType::RightMM)]);
+    assert_eq!(outcome.report.fused[0].plan.cover.roots, [gradient]);
+    assert_eq!(outcome.plans[0].inputs.len(), 3, "X, U and V alone");
+}
+
 /// P033 to P036: one Row operator with a transposed column aggregation and five row intermediates.
 #[test]
 fn expression_2_is_one_row_operator() {
