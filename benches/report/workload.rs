@@ -13,14 +13,43 @@ use std::hint::black_box;
 /// How results may differ: they are sums in other orders.
 const TOLERANCE: f64 = 1e-9;
 
-/// The ways to run a script that are compared.
-const WAYS: [(&str, Mode, PrimitiveMode); 5] = [
-    (BASE, Mode::Base, PrimitiveMode::Auto),
-    ("Fused", Mode::Fused, PrimitiveMode::Auto),
-    ("Gen shared", Mode::Gen, PrimitiveMode::Shared),
-    ("Gen inlined", Mode::Gen, PrimitiveMode::Inlined),
-    (GEN, Mode::Gen, PrimitiveMode::Auto),
+/// A way to run a script.
+#[derive(Clone, Copy)]
+struct Way {
+    name: &'static str,
+    mode: Mode,
+    primitives: PrimitiveMode,
+    /// Whether the heuristics leave aggregates apart.
+    paper_heuristics: bool,
+}
+
+/// The ways that are compared.
+const WAYS: [Way; 5] = [
+    Way::of(BASE, Mode::Base),
+    Way::of("Fused", Mode::Fused),
+    Way { primitives: PrimitiveMode::Shared, ..Way::of("Gen shared", Mode::Gen) },
+    Way { primitives: PrimitiveMode::Inlined, ..Way::of("Gen inlined", Mode::Gen) },
+    Way::of(GEN, Mode::Gen),
 ];
+
+/// The heuristics, ours and the paper's: these read what aggregates share once for each of them (P171).
+const HEURISTICS: [Way; 4] = [
+    Way::of("FA", Mode::GenFuseAll),
+    Way::of("FNR", Mode::GenFuseNoRedundancy),
+    Way { paper_heuristics: true, ..Way::of("FA of the paper", Mode::GenFuseAll) },
+    Way { paper_heuristics: true, ..Way::of("FNR of the paper", Mode::GenFuseNoRedundancy) },
+];
+
+impl Way {
+    const fn of(name: &'static str, mode: Mode) -> Way {
+        Way { name, mode, primitives: PrimitiveMode::Auto, paper_heuristics: false }
+    }
+
+    fn options(self) -> CompileOptions {
+        let Way { mode, primitives, paper_heuristics, .. } = self;
+        CompileOptions { mode, primitives, paper_heuristics, ..CompileOptions::default() }
+    }
+}
 pub(crate) const BASE: &str = "Base";
 pub(crate) const GEN: &str = "Gen";
 pub(crate) const BY_HAND: &str = "by hand";
@@ -140,6 +169,8 @@ pub(crate) struct Workload {
     pub(crate) bounds: Vec<Bound>,
     /// Whether basic operators run at all: their intermediates may take all memory there is.
     pub(crate) has_base: bool,
+    /// Whether the heuristics run, too.
+    pub(crate) has_heuristics: bool,
 }
 
 /// What was measured of a workload.
@@ -179,30 +210,25 @@ impl Measured {
 pub(crate) fn measure(workload: &Workload, rounds: usize) -> Measured {
     let data = Data::generate(&workload.data);
     let first = Session::new(CompileOptions::default()).expect("a session");
-    let ways: Vec<_> = WAYS.iter().filter(|way| workload.has_base || way.0 != BASE).collect();
-    let sessions: Vec<Session> = ways
-        .iter()
-        .map(|&&(_, mode, primitives)| {
-            let options = CompileOptions { mode, primitives, ..CompileOptions::default() };
-            first.reconfigured(options).expect("a session")
-        })
-        .collect();
+    let heuristics: &[Way] = if workload.has_heuristics { &HEURISTICS } else { &[] };
+    let ways = || WAYS.iter().filter(|way| workload.has_base || way.name != BASE).chain(heuristics);
+    let sessions: Vec<Session> = ways().map(|way| first.reconfigured(way.options()).expect("a session")).collect();
     let mut scripts: Vec<PreparedScript<'_>> =
         sessions.iter().map(|session| prepared(session, workload.name, workload.script, &data)).collect();
     let expected = (workload.by_hand)(&data);
     let mut operators = String::new();
-    for ((name, ..), script) in ways.iter().zip(&mut scripts) {
-        check(workload, name, &results(script), &expected);
-        if *name == GEN {
+    for (way, script) in ways().zip(&mut scripts) {
+        check(workload, way.name, &results(script), &expected);
+        if way.name == GEN {
             let outcome = script.execute(&mut std::io::sink()).expect("it ran before");
             let fused = &outcome.statistics.fused_operators;
             operators = fused.keys().cloned().collect::<Vec<_>>().join(", ");
         }
     }
     let mut contenders = vec![Contender::new(READ, || _ = black_box(data.read()))];
-    for ((name, ..), mut script) in ways.iter().zip(scripts) {
-        contenders
-            .push(Contender::new(*name, move || _ = script.execute(&mut std::io::sink()).expect("it ran before")));
+    for (way, mut script) in ways().zip(scripts) {
+        let run = move || _ = script.execute(&mut std::io::sink()).expect("it ran before");
+        contenders.push(Contender::new(way.name, run));
     }
     contenders.push(Contender::new(BY_HAND, || _ = black_box((workload.by_hand)(&data))));
     if let Some(parts) = workload.parts {

@@ -65,6 +65,7 @@ fn workload(name: &'static str, on: String, data: String, flops: f64, bounds: &[
         parts: None,
         bounds: bounds.to_vec(),
         has_base: true,
+        has_heuristics: false,
     }
 }
 
@@ -92,6 +93,7 @@ fn cells(rows: usize, bounds: &[Bound]) -> [Workload; 3] {
         },
         Workload {
             script: "R = sum(X * Y)\nS = sum(X * Z)",
+            has_heuristics: true,
             by_hand: |data| {
                 let [x, y, z] = values(data);
                 dense::two_sums(x, y, z).to_vec()
@@ -120,6 +122,7 @@ fn sparse_cells(rows: usize) -> [Workload; 3] {
         },
         Workload {
             script: "R = sum(X * Y)\nS = sum(X * Z)",
+            has_heuristics: true,
             by_hand: |data| sparse::two_sums(data.csr("X"), data.csr("Y"), data.csr("Z")).to_vec(),
             ..workload("sum(X*Y), sum(X*Z)", on(), three(), 4.0 * positions, &bounds)
         },

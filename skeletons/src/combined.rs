@@ -97,11 +97,18 @@ impl CombinedRows {
         let numbers = visited.numbers_from(segment.first_row);
         let others: SmallVec<[Rows<'_>; 4]> = others.iter().map(|csr| Rows::of(csr)).collect();
         let mut count = 0;
-        for r in 0..segment.rows {
-            let bounds = &visited.offsets()[segment.first_row + r..];
+        for (r, bounds) in visited.offsets()[segment.first_row..].windows(2).enumerate() {
+            if r >= segment.rows && bounds[0] >= segment.end {
+                break;
+            }
             let positions = bounds[0].max(segment.start)..bounds[1].min(segment.end);
             let row = SparseRow { columns: &main.columns()[positions.clone()], values: &main.values()[positions] };
             count += self.meet_row(count, row, &others, numbers.get(r), main.cols());
+            self.offsets.push(count);
+        }
+        if segment.rows == 1 {
+            // Perhaps a run over several rows that nobody tells apart.
+            self.offsets.truncate(1);
             self.offsets.push(count);
         }
     }
@@ -393,6 +400,10 @@ mod tests {
                         .collect();
                     assert_eq!(found, met(matrices, row, 0..cols), "row {row} of {} matrices", matrices.len());
                 }
+                // All rows as one run.
+                let total = combined.columns().len();
+                combined.meet(Segment { rows: 1, ..all }, &visited, &matrices[1..]);
+                assert_eq!(combined.offsets(), [0, total]);
                 // The last row, from its second position on to the one before the last.
                 let ends = matrices[0].row_offsets();
                 let part = Segment { first_row: 11, rows: 1, start: ends[11] + 1, end: ends[12] - 1 };

@@ -165,8 +165,8 @@ impl Statement<'_> {
                 rows.iter().map(|&row| self.columns_of_all(csr, row)).sum()
             }
             Some(csr) if !self.met.is_empty() => {
-                // Segments of some rows end with them, and begin anywhere in one that is cut.
-                let rows = numbers[segment.first_row..segment.first_row + segment.rows].iter();
+                // A segment may be a run over several rows, and begin anywhere in one that is cut.
+                let rows = numbers[segment.first_row..].iter();
                 let before: usize = numbers[..segment.first_row].iter().map(|&row| csr.row(row).0.len()).sum();
                 let all = rows.flat_map(|&row| (0..csr.row(row).0.len()).map(move |place| (row, place)));
                 all.skip(segment.start - before).take(most).filter(|&(row, place)| self.is_met(csr, row, place)).count()
