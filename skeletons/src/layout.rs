@@ -121,6 +121,11 @@ pub(crate) fn gather_row(row: &[f64], columns: &[u32], out: &mut [f64]) {
 /// Writes the cell of a row vector for each position.
 pub(crate) fn gather_columns(vector: &[f64], positions: Positions<'_>, out: &mut [f64]) {
     let vector = &vector[positions.first_col..];
+    let rows = positions.offsets.partition_point(|&offset| offset < positions.end);
+    if positions.columns.len() < COPIED_COLUMNS * rows {
+        // Hardly any row is long enough to be copied, and where rows begin does not matter.
+        return out.iter_mut().zip(positions.columns).for_each(|(cell, &j)| *cell = vector[j as usize]);
+    }
     positions.for_each_row(|_, first, columns| gather_row(vector, columns, &mut out[first..]));
 }
 
