@@ -69,6 +69,20 @@ pub struct JoinedCells<'a> {
 }
 
 impl SparseRow<'_> {
+    /// Writes those positions whose value is not zero, as long as there is room; how many these are.
+    pub fn write_nonzeros(self, columns: &mut [u32], values: &mut [f64]) -> usize {
+        let mut kept = 0;
+        for (&column, &value) in self.columns.iter().zip(self.values) {
+            if kept == values.len() {
+                break;
+            }
+            // A zero is overwritten by what comes next: no branch has to foresee it.
+            (columns[kept], values[kept]) = (column, value);
+            kept += usize::from(value != 0.0);
+        }
+        kept
+    }
+
     /// Writes the cells of both rows wherever one of them has a position; how many positions that are. There must be room for
     /// those of both.
     #[inline]
@@ -467,15 +481,8 @@ impl Csr {
         };
         let fill = |block: usize, columns: &mut [u32], values: &mut [f64]| {
             let positions = self.row_offsets()[ranges[block].start]..self.row_offsets()[ranges[block].end];
-            let mut kept = 0;
-            for (&column, &value) in self.columns()[positions.clone()].iter().zip(&self.values[positions]) {
-                if kept == values.len() {
-                    break;
-                }
-                // A zero is overwritten by what comes next: no branch has to foresee it.
-                (columns[kept], values[kept]) = (column, value);
-                kept += usize::from(value != 0.0);
-            }
+            let run = SparseRow { columns: &self.columns()[positions.clone()], values: &self.values[positions] };
+            run.write_nonzeros(columns, values);
         };
         Csr::build_in(pool, self.cols, &heights, lengths, fill)
     }

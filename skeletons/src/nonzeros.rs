@@ -12,7 +12,7 @@ use crate::work::UnitOf;
 use crate::zeros::take_equal_cells;
 use fuseline_ir::cplan::COutput;
 use fuseline_ir::ops::AggOp;
-use fuseline_matrix::{Buffer, BufferPool, Csr, Dense, MatrixBlock};
+use fuseline_matrix::{Buffer, BufferPool, Csr, Dense, MatrixBlock, SparseRow};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -74,7 +74,8 @@ pub(crate) fn joined_cells(operator: &Operator<'_>) -> MatrixBlock {
             let (columns, offsets) = (layout.combined.columns(), layout.combined.offsets());
             for (r, bounds) in offsets.windows(2).enumerate() {
                 let positions = bounds[0]..bounds[1];
-                out.store(numbers.get(r), &columns[positions.clone()], &values[positions]);
+                let cells = SparseRow { columns: &columns[positions.clone()], values: &values[positions] };
+                out.store(numbers.get(r), cells);
             }
             layout.output = buffer;
         });
@@ -108,14 +109,8 @@ impl StoredRows {
     }
 
     /// Stores the cells of a row that are not zero.
-    fn store(&mut self, row: usize, columns: &[u32], values: &[f64]) {
-        let (own_columns, own_values) = (&mut self.columns[self.count..], &mut self.values[self.count..]);
-        let mut kept = 0;
-        for (&column, &value) in columns.iter().zip(values) {
-            // A zero is overwritten by what comes next: no branch has to foresee it.
-            (own_columns[kept], own_values[kept]) = (column, value);
-            kept += usize::from(value != 0.0);
-        }
+    fn store(&mut self, row: usize, cells: SparseRow<'_>) {
+        let kept = cells.write_nonzeros(&mut self.columns[self.count..], &mut self.values[self.count..]);
         self.lengths[row - self.first] = kept;
         self.count += kept;
     }
