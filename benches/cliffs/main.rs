@@ -1,6 +1,6 @@
 //! A search for cliffs: expressions on which the cost-based plan (Gen) takes longer than another mode.
 //!
-//! `./x bench cliffs [--seed N] [--count M] [--explain]` draws M expressions (100) of a sequence that the seed (1) decides,
+//! `./x bench cliffs [--seed N] [--count M] [--explain] [--calibrate]` draws M expressions (100) of a sequence that the seed (1) decides,
 //! compares the values of all modes, and times them in turn. Where Gen takes more than 1.1 times as long as the best mode,
 //! the expression is reduced as long as half of the excess remains. Expressions are printed with the smallest form first,
 //! with `--explain` the plans of these, and a summary at the end; standard error shows each as it is found. `--case
@@ -17,6 +17,8 @@ mod facts;
 #[path = "../support/host.rs"]
 mod host;
 mod measure;
+#[path = "../support/planned_for.rs"]
+mod planned_for;
 mod report;
 #[path = "../report/rounds.rs"]
 mod rounds;
@@ -28,6 +30,7 @@ use draw::draw;
 use expression::Expression;
 use fuseline::Error;
 use measure::{Care, MODES, Measured, Runner};
+use planned_for::planned_for;
 use report::{Case, Loss, Summary, bugs_text, is_startup, loss_text, losses_text, script_text, times_text, verdict};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -43,11 +46,12 @@ struct Options {
     /// The number of the only case that is wanted.
     case: Option<u64>,
     explain: bool,
+    calibrates: bool,
 }
 
 impl Options {
     fn parse(arguments: &[String]) -> Result<Options, String> {
-        let mut options = Options { seed: 1, count: 100, case: None, explain: false };
+        let mut options = Options { seed: 1, count: 100, case: None, explain: false, calibrates: false };
         let mut arguments = arguments.iter().map(String::as_str);
         while let Some(argument) = arguments.next() {
             let mut value = || arguments.next().ok_or(format!("{argument} needs a value"));
@@ -60,6 +64,7 @@ impl Options {
                     (options.seed, options.case) = (number(seed)?, Some(number(case)?));
                 }
                 "--explain" => options.explain = true,
+                "--calibrate" => options.calibrates = true,
                 // Cargo says that this is a benchmark.
                 "--bench" => {}
                 other => return Err(format!("there is no option {other}")),
@@ -76,7 +81,9 @@ fn number(text: &str) -> Result<u64, String> {
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let search = Options::parse(&arguments).and_then(|options| {
-        let runner = Runner::new().map_err(|error| error.to_string())?;
+        let (machine, planned_for) = planned_for(options.calibrates).map_err(|error| error.to_string())?;
+        eprintln!("planning for {planned_for}");
+        let runner = Runner::new(&machine).map_err(|error| error.to_string())?;
         Ok(Search { options, runner, bugs: Vec::new() })
     });
     match search {

@@ -6,8 +6,8 @@ use crate::rounds::{Contender, Times, in_turn};
 use crate::values::difference;
 use fuseline::ir::DataType;
 use fuseline::{
-    BackendKind, CompileOptions, Error, ExplainStage, Mode, PreparedScript, ScriptInterface, Session, StagePrinter,
-    Variables,
+    BackendKind, CompileOptions, Error, ExplainStage, Machine, Mode, PreparedScript, ScriptInterface, Session,
+    StagePrinter, Variables,
 };
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
@@ -108,11 +108,12 @@ pub(crate) struct Runner {
 }
 
 impl Runner {
-    pub(crate) fn new() -> Result<Runner, Error> {
-        let first = Session::new(CompileOptions::default())?;
+    pub(crate) fn new(machine: &Machine) -> Result<Runner, Error> {
+        let options = CompileOptions { machine: machine.clone(), ..CompileOptions::default() };
+        let options = CompileOptions { backend: BackendKind::for_measurement(), ..options };
+        let first = Session::new(options.clone())?;
         let session = |&(name, mode): &(&'static str, Mode)| {
-            let backend = BackendKind::for_measurement();
-            Ok((name, first.reconfigured(CompileOptions { mode, backend, ..CompileOptions::default() })?))
+            Ok((name, first.reconfigured(CompileOptions { mode, ..options.clone() })?))
         };
         let sessions = MODES.iter().map(session).collect::<Result<_, Error>>()?;
         Ok(Runner { sessions, data: Data::within(&first)? })

@@ -1,10 +1,11 @@
 //! Expressions over sparse matrices that people run, in every mode: `./x bench sparse [--rounds N] [--only TEXT]
-//! [--kept-apart] [--python PATH]`.
+//! [--kept-apart] [--python PATH] [--calibrate]`.
 //!
 //! All modes run in turn, with loops written by hand where there are some, and with `SciPy` where there is a Python that
 //! has it; their values are compared. Expressions that are kept apart, a third, are counted but not shown by name: prices
 //! and code are not to be fitted to these. `--kept-apart` shows them, and `--only` those whose name contains a text.
-//! Values that differ make the exit status 1.
+//! Values that differ make the exit status 1. Plans are for a typical machine, or with `--calibrate` for this one as it is
+//! measured first.
 
 #[path = "../report/by_hand/mod.rs"]
 #[expect(dead_code, reason = "the report has loops that no expression here needs")]
@@ -14,6 +15,8 @@ mod data;
 mod host;
 mod loops;
 mod measure;
+#[path = "../support/planned_for.rs"]
+mod planned_for;
 #[path = "../report/rounds.rs"]
 mod rounds;
 mod scipy;
@@ -25,6 +28,7 @@ use data::Data;
 use fuseline::Error;
 use loops::LOOPS;
 use measure::{Measured, measure, names, sessions};
+use planned_for::planned_for;
 use scipy::SciPy;
 use std::process::ExitCode;
 use suite::{Case, SUITE};
@@ -34,11 +38,12 @@ struct Options {
     only: Option<String>,
     shows_kept_apart: bool,
     python: Option<String>,
+    calibrates: bool,
 }
 
 impl Options {
     fn parse(arguments: &[String]) -> Result<Options, String> {
-        let mut options = Options { rounds: 9, only: None, shows_kept_apart: false, python: None };
+        let mut options = Options { rounds: 9, only: None, shows_kept_apart: false, python: None, calibrates: false };
         let mut arguments = arguments.iter().map(String::as_str);
         while let Some(argument) = arguments.next() {
             let mut value = || arguments.next().ok_or(format!("{argument} needs a value"));
@@ -51,6 +56,7 @@ impl Options {
                 "--only" => options.only = Some(value()?.to_owned()),
                 "--kept-apart" => options.shows_kept_apart = true,
                 "--python" => options.python = Some(value()?.to_owned()),
+                "--calibrate" => options.calibrates = true,
                 // Cargo says that this is a benchmark.
                 "--bench" => {}
                 other => return Err(format!("there is no option {other}")),
@@ -82,7 +88,8 @@ fn run(options: &Options) -> Result<bool, String> {
     let rendered = |error: Error| error.render(false);
     let mut scipy = scipy(options.python.as_deref())?;
     check_names(LOOPS.iter().map(|(name, _)| *name).chain(scipy.iter().flat_map(SciPy::names)))?;
-    let sessions = sessions().map_err(rendered)?;
+    let (machine, planned_for) = planned_for(options.calibrates).map_err(rendered)?;
+    let sessions = sessions(&machine).map_err(rendered)?;
     let mut results = Vec::new();
     print_head();
     for (collection, cases) in SUITE {
@@ -102,7 +109,7 @@ fn run(options: &Options) -> Result<bool, String> {
             results.push(result);
         }
     }
-    println!("\nOn {}, {} rounds:", host::description(), options.rounds);
+    println!("\nOn {}, planned for {planned_for}, {} rounds:", host::description(), options.rounds);
     summary::print(&results, scipy.as_ref().map(|scipy| scipy.versions.as_str()));
     Ok(results.iter().all(|result| result.are_equal))
 }

@@ -7,7 +7,9 @@ use crate::scipy::SciPy;
 use crate::suite::{Case, Collection};
 use crate::values::{are_near, block};
 use fuseline::ir::DataType;
-use fuseline::{BackendKind, CompileOptions, Error, MatrixBlock, Mode, PreparedScript, ScriptInterface, Session};
+use fuseline::{
+    BackendKind, CompileOptions, Error, Machine, MatrixBlock, Mode, PreparedScript, ScriptInterface, Session,
+};
 use std::hint::black_box;
 
 /// All modes, the one that is held against the others first.
@@ -25,11 +27,11 @@ const SCIPY: &str = "SciPy";
 const HOPELESS: f64 = 3.0;
 
 /// A session of each mode.
-pub(crate) fn sessions() -> Result<Vec<Session>, Error> {
-    let first = Session::new(CompileOptions::default())?;
-    let backend = BackendKind::for_measurement();
-    let of =
-        |&(_, mode): &(&str, Mode)| first.reconfigured(CompileOptions { mode, backend, ..CompileOptions::default() });
+pub(crate) fn sessions(machine: &Machine) -> Result<Vec<Session>, Error> {
+    let options = CompileOptions { machine: machine.clone(), ..CompileOptions::default() };
+    let options = CompileOptions { backend: BackendKind::for_measurement(), ..options };
+    let first = Session::new(options.clone())?;
+    let of = |&(_, mode): &(&str, Mode)| first.reconfigured(CompileOptions { mode, ..options.clone() });
     MODES.iter().map(of).collect()
 }
 

@@ -28,10 +28,10 @@ const HELP: &str = "\
   bench algorithms [NAME]            the script library in every mode, into docs/algorithms.md
   bench narrow [MEGABYTES]           products of values narrower than doubles, beyond the caches
   bench primitives [NAME]            vector primitives against loops over single values
-  bench sparse [--rounds N] [--only TEXT] [--kept-apart] [--python PATH]
+  bench sparse [--rounds N] [--only TEXT] [--kept-apart] [--python PATH] [--calibrate]
                                      expressions over sparse matrices that people run, in every mode, by hand, and in SciPy where
-                                     python3, or the Python at PATH, has it
-  bench cliffs [--seed N] [--count M] [--explain] [--case SEED:NUMBER]
+                                     python3, or the Python at PATH, has it; planned for a typical machine or for this one
+  bench cliffs [--seed N] [--count M] [--explain] [--case SEED:NUMBER] [--calibrate]
                                      random expressions on which the cost-based plan loses to another mode
   fuzz TARGET [-- ARGUMENTS]         a fuzz target of fuzz/, with arguments for libFuzzer (-runs=N)
   help                               this text
