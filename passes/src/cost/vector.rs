@@ -59,6 +59,10 @@ const NARROW_STORE_IN_MOVES: f64 = 0.5;
 /// zeros, which are filled in. Fitted.
 const SCATTER_IN_MOVES: f64 = 0.3;
 
+/// How many times as long as those of another matrix sparse rows are from which on they are searched, and so the non-zeros that
+/// a search touches: those of a cache line.
+const SEARCHED: f64 = 8.0;
+
 /// What starting a run costs for one of several short rows that a basic operator takes side by side, relative to the
 /// machine's `start.run`. Fitted.
 const SIDE_BY_SIDE_RUN_START: f64 = 0.4;
@@ -214,7 +218,10 @@ impl<'a> CellPass<'a> {
             work.add(class, cell_flops(context, id, space, share));
             work.runs += cell_runs(context, id, space, share);
         }
-        let read = |id: HopId| if self.is_visited_in_part(context, id) { share } else { 1.0 };
+        let read = |id: HopId| match self.share_searched(context, id) {
+            _ if self.is_visited_in_part(context, id) => share,
+            searched => searched.unwrap_or(1.0),
+        };
         let mut inputs = matrices(context, &operator.inputs, read);
         for read in inputs.iter_mut().filter(|read| read.touched < read.bytes) {
             read.gathers = cells(space) * share;
@@ -231,6 +238,15 @@ impl<'a> CellPass<'a> {
     /// whichever of its non-zeros meet those of the driver.
     fn is_visited_in_part(&self, context: &Context<'_>, id: HopId) -> bool {
         Some(id) != self.driver && context.hop(id).size.same_dims(&self.space) && sparsity(context, id) == 1.0
+    }
+
+    /// The share of a sparse input's non-zeros that searches for those of a driver touch, where its rows are so much longer that
+    /// a fused operator searches them.
+    fn share_searched(&self, context: &Context<'_>, id: HopId) -> Option<f64> {
+        let driver = self.driver.filter(|&driver| driver != id && self.operator.template.is_some())?;
+        let is_searchable = context.hop(id).size.same_dims(&self.space) && sparsity(context, id) < 1.0;
+        let touched = SEARCHED * stored_non_zeros(context, driver) / stored_non_zeros(context, id);
+        (is_searchable && touched < 1.0).then_some(touched)
     }
 
     /// Counts the non-zeros that a fused operator stores with a pattern of their own: those of joined inputs, and those of a
