@@ -59,6 +59,9 @@ const NARROW_STORE_IN_MOVES: f64 = 0.5;
 /// zeros, which are filled in. Fitted.
 const SCATTER_IN_MOVES: f64 = 0.3;
 
+/// What joining rows in any order costs, in a merge of them by column. Set on one machine.
+const JOIN_IN_ANY_ORDER: f64 = 0.4;
+
 /// How many times as long as those of another matrix sparse rows are from which on they are searched, and so the non-zeros that
 /// a search touches: those of a cache line.
 const SEARCHED: f64 = 8.0;
@@ -227,7 +230,10 @@ impl<'a> CellPass<'a> {
             read.gathers = cells(space) * share;
         }
         work.non_zeros = non_zeros(context, &inputs);
-        work.joined = if self.visited.len() > 1 { work.non_zeros } else { 0.0 };
+        if self.visited.len() > 1 {
+            let share = if self.joins_in_any_order(context) { JOIN_IN_ANY_ORDER } else { 1.0 };
+            work.joined = share * work.non_zeros;
+        }
         work.sparse_rows = inputs.iter().map(|read| stored_rows(context, read.id)).sum();
         let output = outputs_bytes(context, operator);
         let is_shared = cells(space) * share > BLOCK_CELLS as f64;
@@ -238,6 +244,18 @@ impl<'a> CellPass<'a> {
     /// whichever of its non-zeros meet those of the driver.
     fn is_visited_in_part(&self, context: &Context<'_>, id: HopId) -> bool {
         Some(id) != self.driver && context.hop(id).size.same_dims(&self.space) && sparsity(context, id) == 1.0
+    }
+
+    /// Whether nothing asks for the columns of joined rows in their order: no result is stored by cell, and beside what is joined
+    /// there are neither row vectors nor sparse matrices.
+    fn joins_in_any_order(&self, context: &Context<'_>) -> bool {
+        let aggregates = |&root: &HopId| matches!(context.hop(root).op, HopOp::AggUnary(..) | HopOp::MatMul);
+        let is_looked_up = |&id: &HopId| {
+            let hop = context.hop(id);
+            let is_row = hop.is_matrix() && hop.size.rows == Some(1) && self.space.rows != Some(1);
+            is_row || sparsity(context, id) < 1.0 && hop.size.same_dims(&self.space) && !self.visited.contains(&id)
+        };
+        self.operator.roots.iter().all(aggregates) && !self.operator.inputs.iter().any(is_looked_up)
     }
 
     /// The share of a sparse input's non-zeros that searches for those of a driver touch, where its rows are so much longer that
