@@ -5,7 +5,7 @@ use crate::multiply_add::{progression, spread};
 use crate::{KernelContext, KernelError, random};
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::infer::seq_length;
-use fuseline_matrix::{Csr, CsrRows, Dense, MatrixBlock, MemoryKind, StopListener, Tally};
+use fuseline_matrix::{Csr, CsrRows, Dense, Layout, MatrixBlock, MemoryKind, StopListener, Tally};
 use indexmap::IndexMap;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -51,11 +51,16 @@ pub fn fill(context: &KernelContext<'_>, value: f64, rows: i64, cols: i64) -> Re
     Ok(result.into())
 }
 
-/// A matrix with the cells of another, row after row.
+/// A matrix with the cells of another, row after row. One that is stored as non-zeros stays so where that suits its new shape.
 ///
 /// # Errors
 /// The number of cells differs.
-pub fn reshape(matrix: &MatrixBlock, rows: i64, cols: i64) -> Result<MatrixBlock, KernelError> {
+pub fn reshape(
+    context: &KernelContext<'_>,
+    matrix: &MatrixBlock,
+    rows: i64,
+    cols: i64,
+) -> Result<MatrixBlock, KernelError> {
     let (rows, cols) = checked_dims("matrix", rows, cols)?;
     if matrix.rows() * matrix.cols() != rows * cols {
         let problem = format!("{} x {} cells cannot fill {rows} x {cols}", matrix.rows(), matrix.cols());
@@ -64,7 +69,36 @@ pub fn reshape(matrix: &MatrixBlock, rows: i64, cols: i64) -> Result<MatrixBlock
     if matrix.dims() == (rows, cols) {
         return Ok(matrix.clone());
     }
-    Ok(matrix.to_dense().into_owned().reshape(rows, cols).into())
+    match matrix.layout() {
+        Layout::Sparse(csr)
+            if u32::try_from(cols).is_ok() && MatrixBlock::best_format(rows, cols, csr.nnz()).is_sparse() =>
+        {
+            Ok(reshape_sparse(context, &csr, rows, cols).into())
+        }
+        layout => Ok(layout.into_dense().into_owned().reshape(rows, cols).into()),
+    }
+}
+
+/// The non-zeros of a matrix at their places in another one of as many cells.
+fn reshape_sparse(context: &KernelContext<'_>, matrix: &Csr, rows: usize, cols: usize) -> Csr {
+    let stop = StopListener::current();
+    let cells = || {
+        (0..matrix.rows()).flat_map(|i| {
+            stop.check();
+            let (columns, values) = matrix.row(i);
+            columns.iter().zip(values).map(move |(&j, &value)| (i * matrix.cols() + j as usize, value))
+        })
+    };
+    let count = |_, lengths: &mut [usize]| {
+        lengths.fill(0);
+        cells().for_each(|(cell, _)| lengths[cell / cols] += 1);
+    };
+    Csr::build_in(context.buffers, cols, &[rows], count, |_, columns, values| {
+        for ((cell, cell_value), (column, value)) in cells().zip(columns.iter_mut().zip(values)) {
+            *column = (cell % cols) as u32;
+            *value = cell_value;
+        }
+    })
 }
 
 /// A row of `cols` columns in which each cell of the vector repeats equally often.
@@ -85,7 +119,8 @@ pub fn expand(context: &KernelContext<'_>, vector: &MatrixBlock, cols: i64) -> R
         let runs = result.values_mut().chunks_exact_mut(repeated);
         runs.zip(vector.to_dense().values()).for_each(|(run, &value)| run.fill(value));
     }
-    Ok(result.into())
+    let result = MatrixBlock::from(result);
+    Ok(if vector.format().is_sparse() { result.in_best_format() } else { result })
 }
 
 /// The column `from, from + by, ...` up to at most `to`.

@@ -1,7 +1,8 @@
 //! Generated and expanded matrices.
 
 use super::*;
-use crate::{Density, RandomParameters, expand, fill, rand, sample, seq};
+use crate::{Density, RandomParameters, expand, fill, rand, reshape, sample, seq};
+use fuseline_ir::Format;
 
 #[test]
 fn generated_matrices_are_what_was_asked_for() {
@@ -28,6 +29,32 @@ fn generated_matrices_are_what_was_asked_for() {
         assert!(fill(c, 1.0, -1, 1).is_err() && fill(c, 1.0, i64::MAX, 2).is_err() && seq(c, 0.0, 1.0, 0.0).is_err());
         0.0
     });
+}
+
+#[test]
+fn reshaped_matrices_have_the_cells_in_their_order() {
+    for matrix in [matrix(12, 20, 1, 1), matrix(12, 20, 9, 2), matrix(1, 240, 30, 3)] {
+        for format in all_formats(&matrix) {
+            for (rows, cols) in [(20, 12), (240, 1), (1, 240), (3, 80), (12, 20)] {
+                let reshaped = run(|context| reshape(context, &format, rows as i64, cols as i64).unwrap());
+                let cell = |i: usize, j: usize| {
+                    let cell = i * cols + j;
+                    matrix.get(cell / matrix.cols(), cell % matrix.cols())
+                };
+                assert_cells(&reshaped, rows, cols, cell);
+            }
+            assert!(alone(false, |context| reshape(context, &format, 7, 7).is_err()));
+        }
+    }
+}
+
+/// As many cells as no memory holds: what is stored as non-zeros is never laid out.
+#[test]
+fn reshaped_sparse_matrices_stay_sparse() {
+    let matrix = Csr::from_parts(3, 1 << 30, vec![0, 1, 1, 3], vec![5, 0, (1 << 30) - 1], vec![1.0, 2.0, 3.0]);
+    let block = alone(false, |context| reshape(context, &matrix.into(), 3 << 10, 1 << 20).unwrap());
+    assert_eq!((block.format(), block.nnz()), (Format::Sparse, 3));
+    assert_eq!([(0, 5), (2 << 10, 0), ((3 << 10) - 1, (1 << 20) - 1)].map(|(i, j)| block.get(i, j)), [1.0, 2.0, 3.0]);
 }
 
 #[test]

@@ -15,8 +15,10 @@ impl Operator<'_> {
             DataGenOp::Matrix => {
                 let (rows, cols) = (self.integer(1)?, self.integer(2)?);
                 match self.inputs[0] {
-                    RuntimeValue::Matrix(block) => kernels::reshape(block, rows, cols)?,
-                    RuntimeValue::Scalar(Value::Str(text)) => kernels::reshape(&self.parse_cells(text)?, rows, cols)?,
+                    RuntimeValue::Matrix(block) => kernels::reshape(&context, block, rows, cols)?,
+                    RuntimeValue::Scalar(Value::Str(text)) => {
+                        kernels::reshape(&context, &self.parse_cells(text)?, rows, cols)?
+                    }
                     _ => kernels::fill(&context, self.number(0)?, rows, cols)?,
                 }
             }
