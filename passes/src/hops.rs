@@ -1,6 +1,6 @@
 //! What an operator of a DAG is, by itself and its inputs alone.
 
-use fuseline_ir::hop::{DataGenOp, HopDag, HopId, HopOp, NaryOp, ReorgOp};
+use fuseline_ir::hop::{DataGenOp, Hop, HopDag, HopId, HopOp, NaryOp, ReorgOp};
 
 /// An element-wise operation with a matrix result of known dimensions whose matrix inputs have the result's
 /// dimensions, its rows and one column, its columns and one row, or a single cell. Operations with 1 x 1 results are
@@ -27,6 +27,17 @@ pub(crate) fn is_elementwise(dag: &HopDag, id: HopId) -> bool {
         let dims = input.size.known_dims();
         input.is_matrix() && [(rows, cols), (rows, 1), (1, cols), (1, 1)].into_iter().any(|fit| dims == Some(fit))
     })
+}
+
+/// The position of `sparsity` among the inputs of `rand`.
+const DRAWN_SHARE: usize = 4;
+
+/// The share of its cells that an operator of random values draws, where the text tells.
+pub(crate) fn drawn_share(dag: &HopDag, hop: &Hop) -> Option<f64> {
+    if hop.op != HopOp::DataGen(DataGenOp::Rand) {
+        return None;
+    }
+    dag.literal_f64(*hop.inputs.get(DRAWN_SHARE)?).filter(|share| (0.0..=1.0).contains(share))
 }
 
 /// A transpose of a matrix of known dimensions.

@@ -10,7 +10,7 @@ use fuseline_ir::memo::MemoTable;
 use fuseline_ir::template::TemplateType;
 use fuseline_passes::explain::report;
 use fuseline_passes::explain::report::PlanReport;
-use fuseline_passes::memory::output_bytes;
+use fuseline_passes::memory::OutputBytes;
 use fuseline_passes::pipeline::Stage;
 use fuseline_runtime::CompileStage;
 use serde::{Deserialize, Serialize};
@@ -128,7 +128,7 @@ impl ExplainedDag {
         };
         ExplainedDag {
             name: name.to_owned(),
-            operators: dag.hops.keys().map(|id| hop(dag, id)).collect(),
+            operators: operators(dag),
             outputs: dag.outputs.iter().map(output).collect(),
             effects: dag.effects.iter().map(|effect| effect.as_u32()).collect(),
             memo: None,
@@ -137,7 +137,12 @@ impl ExplainedDag {
     }
 }
 
-fn hop(dag: &HopDag, id: HopId) -> ExplainedHop {
+fn operators(dag: &HopDag) -> Vec<ExplainedHop> {
+    let bytes = OutputBytes::of(dag);
+    dag.hops.keys().map(|id| hop(dag, id, bytes.get(id))).collect()
+}
+
+fn hop(dag: &HopDag, id: HopId, bytes: Option<u64>) -> ExplainedHop {
     let hop = &dag[id];
     ExplainedHop {
         id: id.as_u32(),
@@ -152,7 +157,7 @@ fn hop(dag: &HopDag, id: HopId) -> ExplainedHop {
         rows: hop.size.rows,
         cols: hop.size.cols,
         nnz: hop.size.nnz,
-        bytes: output_bytes(hop),
+        bytes,
     }
 }
 

@@ -8,7 +8,6 @@ use super::vector::{CostVector, InputRead};
 use super::{CostModel, CostTerms};
 use crate::facts::Context;
 use crate::machine::Cluster;
-use crate::memory;
 use fuseline_ir::Space;
 use fuseline_ir::hop::HopId;
 use fuseline_ir::memo::{MemoEntry, MemoTable, TemplateType};
@@ -73,7 +72,7 @@ fn has_split_rows(context: &Context<'_>, cluster: &Cluster, id: HopId) -> bool {
 }
 
 fn worst_case_bytes(context: &Context<'_>, id: HopId) -> f64 {
-    memory::output_bytes(context.hop(id)).unwrap_or(0) as f64
+    context.worst_case_bytes(id).unwrap_or(0) as f64
 }
 
 /// Removes Row entries that no feasible operator contains: those that read a matrix which exceeds the memory budget by

@@ -3,12 +3,14 @@
 use super::conditions::find_transposed_product;
 use super::{Operation, Storage, TemplateLimits};
 use crate::hops::is_elementwise;
+use crate::memory::OutputBytes;
 use crate::sketch::SparsityEstimates;
 use crate::zeros;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{Hop, HopDag, HopId, HopOp, ReorgOp};
 use smallvec::SmallVec;
+use std::cell::OnceCell;
 
 /// What is below an expression, as far as the Outer template is concerned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,6 +39,8 @@ pub struct Context<'a> {
     storage: SecondaryMap<HopId, Storage>,
     operations: SecondaryMap<HopId, Operation>,
     transposed_products: SecondaryMap<HopId, Option<(HopId, HopId)>>,
+    /// Bytes of outputs in the worst case, once constraints on memory ask for them.
+    worst_case: OnceCell<OutputBytes>,
 }
 
 impl<'a> Context<'a> {
@@ -73,6 +77,7 @@ impl<'a> Context<'a> {
             storage: SecondaryMap::with_capacity(count),
             operations: SecondaryMap::with_capacity(count),
             transposed_products: SecondaryMap::new(),
+            worst_case: OnceCell::new(),
         };
         for id in dag.hops.keys() {
             context.storage[id] = Storage::of(&context.expected_size(id));
@@ -99,6 +104,11 @@ impl<'a> Context<'a> {
         let size = self.hop(id).size;
         let nnz = [size.nnz, self.estimates.non_zeros(id)].into_iter().flatten().min();
         SizeInfo { nnz, ..size }
+    }
+
+    /// Bytes of the operator's output in the worst case, for constraints on memory; none where its size is open.
+    pub fn worst_case_bytes(&self, id: HopId) -> Option<u64> {
+        self.worst_case.get_or_init(|| OutputBytes::of(self.dag)).get(id)
     }
 
     /// How the value is expected to be stored, for costs alone.

@@ -1,8 +1,7 @@
 //! What an operator computes by itself, whatever covers it: its class, its operations, and whether its rows are short.
 
-use crate::hops::{is_elementwise, literal_sequence, untransposed};
+use crate::hops::{drawn_share, is_elementwise, literal_sequence, untransposed};
 use crate::machine::OperationClass;
-use crate::sketch::drawn_share;
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{DataGenOp, HopDag, HopId, HopOp, NaryOp, ReorgOp};
 use fuseline_ir::ops::{BinaryOp, FloatOp, Lowering, Step};

@@ -7,6 +7,7 @@
 mod tests;
 
 use crate::construct::{ConstructedPlan, CoverInput};
+use crate::memory::dense_outputs;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use fuseline_ir::hop::{CastOp, DataGenOp, Hop, HopDag, HopId, HopOp, Inputs, OperatorId, ReorgOp};
 use fuseline_ir::{DataType, SizeInfo, Value};
@@ -37,6 +38,7 @@ pub struct Replaced {
 pub fn replace(dag: &HopDag, covers: &[CompiledCover]) -> Replaced {
     let mut replacement = Replacement {
         old: dag,
+        dense: dense_outputs(dag),
         covers,
         cover_of: SecondaryMap::new(),
         new: HopDag::new(),
@@ -64,6 +66,8 @@ pub fn replace(dag: &HopDag, covers: &[CompiledCover]) -> Replaced {
 
 struct Replacement<'a> {
     old: &'a HopDag,
+    /// What the old operators store dense.
+    dense: EntitySet<HopId>,
     covers: &'a [CompiledCover],
     /// For each root of a cover: the cover and the position among its outputs.
     cover_of: SecondaryMap<HopId, Option<(u32, u32)>>,
@@ -153,13 +157,20 @@ impl Replacement<'_> {
                 SizeInfo::dims(plan.cover.roots.iter().map(|&root| self.cells(root)).sum(), 1)
             }
             hop if hop.is_scalar() => SizeInfo::dims(1, 1),
-            hop if plan.transposed_output => transposed(hop.size),
-            hop => hop.size,
+            _ if plan.transposed_output => transposed(self.stored_size(root)),
+            _ => self.stored_size(root),
         };
         let op = HopOp::SpoofOp { operator: *operator, template: plan.cover.template };
         let spoof = self.matrix(op, &inputs, size, root);
         self.spoofs[number] = Some(spoof);
         spoof
+    }
+
+    /// The size of what a fused operator stores: products and what the old operator stores dense are dense.
+    fn stored_size(&self, root: HopId) -> SizeInfo {
+        let Hop { op, size, .. } = &self.old[root];
+        let is_dense = *op == HopOp::MatMul || self.dense.contains(root);
+        if is_dense && size.format().is_sparse() { size.without_nnz() } else { *size }
     }
 
     fn input(&mut self, input: CoverInput) -> HopId {

@@ -1,16 +1,14 @@
 //! Estimates of the non-zeros of all operators of a DAG, from the sketches of its inputs.
 
 use super::Sketch;
+use crate::hops::drawn_share;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use fuseline_ir::SizeInfo;
-use fuseline_ir::hop::{DataGenOp, Hop, HopDag, HopId, HopOp, NaryOp, ReorgOp};
+use fuseline_ir::hop::{Hop, HopDag, HopId, HopOp, NaryOp, ReorgOp};
 use fuseline_ir::ops::{AggOp, BinaryZero, Direction, Known};
 use fuseline_ir::size::SPARSITY_TURN_POINT;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-
-/// The position of `sparsity` among the inputs of `rand`.
-const DRAWN_SHARE: usize = 4;
 
 /// The sketches of variables, by name. Variables without one count as unstructured.
 pub type InputSketches = BTreeMap<String, Arc<Sketch>>;
@@ -56,14 +54,6 @@ fn is_sparse(hop: &Hop) -> bool {
 /// Whether the operator draws random values for few of its cells. How many it will be is no bound, since chance decides.
 fn is_drawn_sparse(dag: &HopDag, hop: &Hop) -> bool {
     drawn_share(dag, hop).is_some_and(|share| share < SPARSITY_TURN_POINT)
-}
-
-/// The share of its cells that an operator of random values draws, where the text tells.
-pub(crate) fn drawn_share(dag: &HopDag, hop: &Hop) -> Option<f64> {
-    if hop.op != HopOp::DataGen(DataGenOp::Rand) {
-        return None;
-    }
-    dag.literal_f64(*hop.inputs.get(DRAWN_SHARE)?).filter(|share| (0.0..=1.0).contains(share))
 }
 
 /// What the size alone tells.

@@ -17,7 +17,6 @@ mod remembered;
 mod tests;
 
 pub use counts::Counts;
-pub(crate) use estimates::drawn_share;
 pub use estimates::{InputSketches, SparsityEstimates, inputs_worth_a_sketch};
 
 use fuseline_ir::ops::math;

@@ -260,6 +260,23 @@ fn execution_follows_from_the_inputs() {
     assert_close(read(&model), 0.8e6 / 6e9 + 0.8e6 / 0.6e9 + 8e3 / 0.1e9);
 }
 
+/// P015: random values count as often as they are drawn, so that an aggregate of a few of them fits where their cells would not.
+#[test]
+fn a_budget_counts_what_is_drawn() {
+    let mut d = Dag::default();
+    let [few, all] = [0.01, 1.0].map(|share| {
+        let values = [1000.0, 1000.0, 0.0, 1.0, share, 7.0].map(Value::F64);
+        let values = values.into_iter().chain([Value::Str("uniform".to_owned())]);
+        let inputs: Vec<HopId> = values.map(|value| d.dag.literal(value)).collect();
+        d.op(HopOp::DataGen(DataGenOp::Rand), &inputs)
+    });
+    let sums = [few, all].map(|drawn| d.sum(drawn));
+    let mut model = paper();
+    model.machine.memory_budget = Some(1e6);
+    let is_possible = |sum: HopId, drawn: HopId| terms_of(&model, &d.dag, &[sum], &[drawn]).seconds().is_finite();
+    assert_eq!([is_possible(sums[0], few), is_possible(sums[1], all)], [true, false]);
+}
+
 /// Within a fused operator over rows each product and each aggregate starts a run per row; in one over cells a full
 /// aggregate has long runs, and an outer product a run per cell that is visited.
 #[test]
