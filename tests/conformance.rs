@@ -29,8 +29,10 @@ mod stated;
 
 use axes::{Cell, Factors, Formats, MainFormat, Row, SideFormat, SideKind};
 use check::Checker;
+use fuseline_interp::InterpBackend;
 use fuseline_ir::cplan::{CNode, ColumnRange};
 use fuseline_ir::template::{Space, TemplateType};
+use fuseline_skeletons::Backend;
 use plans::{Form, Plan};
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -150,6 +152,25 @@ fn the_plans_have_every_kind_of_node_and_both_entries() {
     let (sparse, dense): (Vec<&Plan>, Vec<&Plan>) =
         of_rows.partition(|plan| fuseline_skeletons::abi::has_sparse_entry(&plan.cplan));
     assert!(sparse.len() > 100 && dense.len() > 100, "{} sparse, {} dense", sparse.len(), dense.len());
+}
+
+/// P036: the interpreter has room for the row vectors that plans say they compute, and for no more.
+#[test]
+fn the_interpreter_has_the_buffers_of_the_plan() {
+    let rows = Row::all(TemplateType::Row);
+    let plans = rows.iter().flat_map(|row| {
+        let forms = SideKind::ALL.iter().flat_map(|&kind| Form::ALL.iter().map(move |&form| (form, kind)));
+        forms.filter_map(|(form, kind)| Plan::new(row, form, kind))
+    });
+    let mut counts = BTreeSet::new();
+    for plan in plans {
+        let compiled = InterpBackend::new().compile(&plan.cplan).expect("it runs every plan");
+        let buffers = plan.cplan.row_buffers();
+        assert_eq!(compiled.buffers(), buffers.computed(), "{}", *plan.cplan);
+        assert!(plan.cplan.to_string().contains(&format!(" ring={} ", buffers.count())), "{}", *plan.cplan);
+        counts.insert(buffers.computed());
+    }
+    assert!(counts.len() > 3, "{counts:?}");
 }
 
 /// The variable that names the file of a recording to the run that makes it.

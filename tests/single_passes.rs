@@ -4,7 +4,8 @@
 use fuseline::ir::DataType;
 use fuseline::ir::hop::{HopDag, HopId, HopOp};
 use fuseline::{
-    BackendKind, CompileOptions, CompileStage, Csr, Dense, MatrixBlock, Mode, ScriptInterface, Session, Statistics,
+    BackendKind, CompileOptions, CompileStage, Csr, Dense, ExplainStage, MatrixBlock, Mode, ScriptInterface, Session,
+    StagePrinter, Statistics,
 };
 use fuseline_passes::pipeline::Stage;
 
@@ -257,4 +258,38 @@ fn expression_2_makes_a_single_pass_over_non_zeros() {
         allocated: values(ROWS as u64),
     };
     check(&claim);
+}
+
+/// P036: of the five row vectors of expression (2) one is a range of P, which is read where it lies. The interpreter computes
+/// the others into memory; machine code leaves what its loops share in registers, and says how many it has.
+#[test]
+fn expression_2_has_five_row_vectors() {
+    let (x, v, p) = (dense(ROWS, COLS), dense(COLS, 4), dense(ROWS, 5));
+    for backend in [BackendKind::Interp, BackendKind::for_measurement()] {
+        let session = Session::new(CompileOptions { backend, ..CompileOptions::default() }).expect("there are threads");
+        let inputs = [("X", &x), ("v", &v), ("P", &p)];
+        let types = inputs.map(|(name, _)| (name, DataType::MATRIX));
+        let interface = ScriptInterface { inputs: &types, outputs: &["H"], ..ScriptInterface::default() };
+        let mut script = session.prepare_script("<text>", EXPRESSION_2, &interface).expect("the script is right");
+        for (name, block) in inputs {
+            script.bind(name, block.clone()).expect("a matrix");
+        }
+        let (mut operators, mut plans) = (Vec::new(), StagePrinter::new(ExplainStage::Cplan));
+        let mut code = StagePrinter::new(ExplainStage::Llvm);
+        let mut observe = |stage: CompileStage<'_>| {
+            plans.observe(&stage);
+            code.observe(&stage);
+            if let CompileStage::Operator(_, compiled) = &stage {
+                operators.push((compiled.plan().row_buffers(), compiled.buffers()));
+            }
+        };
+        script.execute_observed(&mut std::io::sink(), &mut observe).expect("the script runs");
+        let [(stated, buffers)] = &operators[..] else { panic!("one operator, not {operators:?}") };
+        assert_eq!((stated.computed(), stated.rows_of_sides(), stated.count()), (4, 1, 5));
+        let expected = if backend == BackendKind::Interp { 4 } else { 2 };
+        assert_eq!(*buffers, expected, "{backend:?}");
+        assert!(plans.take().contains("cplan row col_agg_b1_t sparse_safe=true ring=5 {"));
+        let code = code.take();
+        assert!(code.contains(&format!(", {buffers} of 5 row vectors in memory\n")), "{code}");
+    }
 }

@@ -216,10 +216,6 @@ fn table(measured: &[Measured]) -> Part {
     let rows = measured.iter().flat_map(|row| {
         let columns = row.times.iter().zip(&row.compiled).zip(&row.compile_seconds).zip(&row.misses);
         columns.map(|(((times, compiled), compile), misses)| {
-            // Each further cache line of the longest vector needs one more line per buffer; rows of this length are not
-            // narrow, whose tiles are no buffers.
-            let scratch = |longest| compiled.scratch_len(UnitSize { rows: 1, positions: 0, longest });
-            let buffers = (scratch(72) - scratch(64)) / 8;
             vec![
                 row.operations.to_string(),
                 row.rows.to_string(),
@@ -229,7 +225,7 @@ fn table(measured: &[Measured]) -> Part {
                 format!("{:.0} %", 100.0 * times.spread()),
                 compiled.info.code_bytes.to_string(),
                 time(*compile),
-                buffers.to_string(),
+                compiled.buffers().to_string(),
                 misses.to_string(),
             ]
         })

@@ -4,6 +4,7 @@ mod support;
 
 use fuseline_ir::cplan::{CNode, COutput, Variant, VerifiedCPlan};
 use fuseline_ir::ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};
+use fuseline_ir::template::Space;
 use fuseline_llvm_backend::{LlvmBackend, LlvmOptions, PrimitiveMode};
 use fuseline_skeletons::backend::Backend;
 use std::collections::BTreeSet;
@@ -67,6 +68,23 @@ fn outer_plans() {
 #[test]
 fn long_plans() {
     check(&plans::long_plans());
+}
+
+/// P036: calls one after the other have no more row vectors in memory than the plan says; fused loops may keep several for later
+/// calls.
+#[test]
+fn calls_have_the_buffers_of_the_plan() {
+    let options = LlvmOptions { prims: PrimitiveMode::Shared, ..LlvmOptions::default() };
+    let backend = LlvmBackend::new(options).expect("tests run on machines with AVX2");
+    let random = (0..RANDOM_PLANS).map(random_plan);
+    let listed = [plans::row_plans(), plans::sparse_row_plans(), plans::long_plans()].concat();
+    let mut chains = 0;
+    for plan in listed.iter().map(|text| plan(text)).chain(random).filter(|plan| plan.space() == Space::Rows) {
+        let (buffers, most) = (backend.compile(&plan).expect("it compiles").buffers(), plan.row_buffers().computed());
+        assert!(buffers <= most, "{buffers} of {most} row vectors in\n{}", *plan);
+        chains += usize::from(buffers == most && most > 0);
+    }
+    assert!(chains > 20, "{chains} plans with as many row vectors as they say");
 }
 
 #[test]

@@ -112,10 +112,7 @@ fn calls_of_a_table_share_addresses() {
 fn long_chains_are_cut_into_loops() {
     let loops_and_buffers = |operations: usize| {
         let compiled = with_prims(PrimitiveMode::Auto).compile(&chain(operations)).unwrap();
-        // Tiles of narrow rows do not grow with rows beyond these.
-        let buffers = (compiled.scratch_len(UnitSize { rows: 1, positions: 0, longest: 72 })
-            - compiled.scratch_len(UnitSize { rows: 1, positions: 0, longest: 64 }))
-            / 8;
+        let buffers = compiled.buffers();
         (compiled.info.llvm_ir.unwrap().matches("\nrows_done").count(), buffers)
     };
     assert_eq!([48, 49, 97, 128].map(loops_and_buffers), [(1, 0), (2, 1), (3, 2), (3, 2)]);

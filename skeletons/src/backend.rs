@@ -2,6 +2,7 @@
 
 use crate::abi::{Context, Kernel, Output, Unit, UnitSize};
 use fuseline_ir::cplan::VerifiedCPlan;
+use fuseline_ir::work::NARROW_ROW;
 use fuseline_matrix::{AllocationFailure, Refusal};
 use std::sync::Arc;
 use std::time::Duration;
@@ -115,6 +116,14 @@ impl CompiledCPlan {
     /// The scratch values that a unit needs: [`Kernel::scratch_len`].
     pub fn scratch_len(&self, unit: UnitSize) -> usize {
         self.kernel.scratch_len(unit)
+    }
+
+    /// How many row vectors, or tiles of cells, scratch memory holds at a time: as many values for each row as its vectors
+    /// are longer. Tiles of narrow rows alone are none.
+    pub fn buffers(&self) -> usize {
+        let scratch = |longest| self.scratch_len(UnitSize { rows: 1, positions: 0, longest });
+        let line = 8;
+        (scratch(NARROW_ROW + 2 * line) - scratch(NARROW_ROW + line)) / line
     }
 
     /// Runs the plan on one unit.

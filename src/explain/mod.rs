@@ -15,6 +15,7 @@ use fuseline_passes::explain::{memo_text, operator_legend, report, report_text};
 use fuseline_passes::memory::{bytes_text, estimate_memory};
 use fuseline_passes::pipeline::Stage;
 use fuseline_runtime::CompileStage;
+use fuseline_skeletons::CompiledCPlan;
 use std::fmt::Write;
 use std::str::FromStr;
 
@@ -117,10 +118,12 @@ impl StagePrinter {
                 text
             }
             (ExplainStage::Llvm, CompileStage::Operator(operator, compiled)) => {
-                format!("; {operator}\n{}", compiled.info.llvm_ir.as_deref().unwrap_or("; interpreted\n"))
+                let code = compiled.info.llvm_ir.as_deref().unwrap_or("; interpreted\n");
+                format!("; {operator}{}\n{code}", row_vectors(compiled))
             }
             (ExplainStage::Asm, CompileStage::Operator(operator, compiled)) => {
-                format!("# {operator}\n{}", compiled.info.assembly.as_deref().unwrap_or("# interpreted\n"))
+                let code = compiled.info.assembly.as_deref().unwrap_or("# interpreted\n");
+                format!("# {operator}{}\n{code}", row_vectors(compiled))
             }
             (ExplainStage::Runtime, CompileStage::Fusion(Stage::Replaced(dag))) => with_memory(dag),
             _ => return,
@@ -129,6 +132,15 @@ impl StagePrinter {
         if !self.text.is_empty() && !self.text.ends_with('\n') {
             self.text.push('\n');
         }
+    }
+}
+
+/// How many of a plan's row vectors its code has in memory, where the plan has any: others stay in registers, or are read where
+/// they lie.
+fn row_vectors(compiled: &CompiledCPlan) -> String {
+    match compiled.plan().row_buffers().count() {
+        0 => String::new(),
+        ring => format!(", {} of {ring} row vectors in memory", compiled.buffers()),
     }
 }
 

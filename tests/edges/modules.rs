@@ -26,7 +26,11 @@ const ORDERS: &[Order] = &[
         path: "",
         modules: "types template verifier work schedule size text hop builtins cell_function cplan memo program",
     },
-    Order { folder: "ir/src/cplan", path: "cplan", modules: "shapes positions variant output hash text verify" },
+    Order {
+        folder: "ir/src/cplan",
+        path: "cplan",
+        modules: "shapes positions variant output buffers hash text verify",
+    },
     Order {
         folder: "matrix/src",
         path: "",

@@ -1,8 +1,8 @@
 //! An interpreted plan, and the state of one call: the unit, scratch memory, and the values of nodes so far.
 
-use super::value::{Memory, Place, Value};
+use super::value::{Memory, Place, Scratch, Value};
 use cranelift_entity::EntityRef;
-use fuseline_ir::cplan::{CNode, CNodeId, COutput, Positions, VerifiedCPlan};
+use fuseline_ir::cplan::{CNode, CNodeId, COutput, Positions, RowBuffers, VerifiedCPlan};
 use fuseline_ir::template::Space;
 use fuseline_skeletons::abi::{Context, Main, Side, Unit};
 use fuseline_vecprims::{CsrTile, Primitives, Tile, TileMut};
@@ -17,9 +17,14 @@ pub(crate) struct InterpKernel {
     pub(crate) primitives: &'static Primitives,
     /// Literals by node id, 0 elsewhere.
     pub(super) literals: Vec<f64>,
-    /// How many values of each shape scratch memory has to hold.
-    pub(super) vectors: usize,
-    pub(super) scalars: usize,
+    /// Where the vectors of a Row plan lie.
+    pub(super) buffers: RowBuffers,
+    /// How many tiles scratch memory has: these buffers, or the values of a plan over cells.
+    pub(super) tiles: usize,
+    /// How many values there are one of for each row.
+    columns: usize,
+    /// How many values may lie by position.
+    values: usize,
 }
 
 impl InterpKernel {
@@ -32,8 +37,23 @@ impl InterpKernel {
         let outputs = plan.outputs.iter().flat_map(COutput::operands);
         let is_vector = |id: &CNodeId| !is_row || shapes.is_vector(*id);
         let (vectors, scalars): (Vec<CNodeId>, Vec<CNodeId>) = plan.nodes.keys().chain(outputs).partition(is_vector);
-        let (vectors, scalars) = (vectors.len(), scalars.len());
-        InterpKernel { plan: plan.clone(), positions: plan.positions(false), primitives, literals, vectors, scalars }
+        let buffers = plan.row_buffers();
+        InterpKernel {
+            plan: plan.clone(),
+            positions: plan.positions(false),
+            primitives,
+            literals,
+            tiles: if is_row { buffers.computed() } else { vectors.len() },
+            buffers,
+            columns: scalars.len(),
+            values: vectors.len() + scalars.len(),
+        }
+    }
+
+    /// The values of scratch memory besides tiles.
+    pub(super) fn beside_tiles(&self, rows: usize, positions: usize) -> usize {
+        // Each value may lie by position, and be gathered or repeated for positions besides.
+        rows * self.columns + 2 * positions * self.values
     }
 }
 
@@ -43,8 +63,10 @@ pub(crate) struct Frame<'a> {
     pub(crate) unit: &'a Unit<'a>,
     scalars: &'a [f64],
     scratch: &'a mut [f64],
-    /// Values of scratch memory that hold something.
-    pub(super) used: usize,
+    /// The length of a row vector's buffer, which lie at the beginning of scratch memory.
+    buffer: usize,
+    /// Where the rest of scratch memory holds nothing yet.
+    used: usize,
     /// By node id.
     pub(super) values: SmallVec<[Value; 16]>,
     /// By node id: values that have been gathered or repeated for positions.
@@ -56,7 +78,13 @@ impl<'a> Frame<'a> {
     pub(super) fn new(kernel: &'a InterpKernel, unit: &'a Unit<'a>, context: &'a mut Context<'_>) -> Self {
         let (scalars, scratch) = (context.scalars, &mut *context.scratch);
         let at_positions = smallvec![None; kernel.plan.nodes.len()];
-        Frame { kernel, unit, scalars, scratch, used: 0, values: SmallVec::new(), at_positions }
+        let positions = if let Main::Sparse { values, .. } = unit.main { values.len() } else { 0 };
+        let buffers = kernel.buffers.computed();
+        // At least what was asked for: the rows of the unit, as long as the longest vector.
+        let of_buffers = scratch.len().saturating_sub(kernel.beside_tiles(unit.rows, positions));
+        let buffer = of_buffers.checked_div(buffers).unwrap_or(0);
+        let used = buffers * buffer;
+        Frame { kernel, unit, scalars, scratch, buffer, used, values: SmallVec::new(), at_positions }
     }
 
     pub(crate) fn value(&self, node: CNodeId) -> Value {
@@ -104,17 +132,28 @@ impl<'a> Frame<'a> {
     /// All memory that may be read.
     pub(crate) fn memory(&self) -> Memory<'_> {
         let literals = &self.kernel.literals;
-        Memory { unit: self.unit, scalars: self.scalars, literals, scratch: &self.scratch[..self.used] }
+        Memory { unit: self.unit, scalars: self.scalars, literals, scratch: Scratch::whole(&self.scratch[..self.used]) }
+    }
+
+    /// Where a node's value begins in scratch memory: a vector's in its buffer, anything else behind all that is there.
+    pub(super) fn start_of(&self, node: CNodeId) -> usize {
+        match self.kernel.buffers.of(node) {
+            Some(buffer) if !self.lies_by_position(node) => buffer * self.buffer,
+            _ => self.used,
+        }
     }
 
     /// Fills `len` fresh values of scratch memory, and says where they begin.
     pub(crate) fn fill(&mut self, len: usize, write: impl FnOnce(Memory<'_>, &mut [f64])) -> Place {
-        let start = self.used;
-        let (written, fresh) = self.scratch.split_at_mut(start);
-        let memory =
-            Memory { unit: self.unit, scalars: self.scalars, literals: &self.kernel.literals, scratch: written };
-        write(memory, &mut fresh[..len]);
-        self.used += len;
+        self.fill_from(self.used, len, write)
+    }
+
+    /// Fills `len` values of scratch memory from `start` on, and says where they begin.
+    pub(super) fn fill_from(&mut self, start: usize, len: usize, write: impl FnOnce(Memory<'_>, &mut [f64])) -> Place {
+        let (scratch, part) = Scratch::around(self.scratch, start, len);
+        let literals = &self.kernel.literals;
+        write(Memory { unit: self.unit, scalars: self.scalars, literals, scratch }, part);
+        self.used = self.used.max(start + len);
         Place::Scratch(start)
     }
 

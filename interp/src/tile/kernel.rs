@@ -18,8 +18,7 @@ impl Kernel for InterpKernel {
 
     fn scratch_len(&self, unit: UnitSize) -> usize {
         let UnitSize { rows, positions, longest } = unit;
-        // Each value may lie by position, and be gathered or repeated for positions besides.
-        rows * (self.vectors * longest + self.scalars) + 2 * positions * (self.vectors + self.scalars)
+        self.tiles * rows * longest + self.beside_tiles(rows, positions)
     }
 
     fn genexec(&self, context: &mut Context<'_>, unit: &Unit<'_>, outputs: &mut [Output<'_>]) {
@@ -61,10 +60,10 @@ impl<'a> Frame<'a> {
             CNode::OuterProduct => self.cells(Place::Products, self.unit.cols),
             CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..) => self.element_wise(id, node),
             CNode::RowAgg(op, operand) => self.row_agg(op, operand),
-            CNode::RowCumulative(op, operand) => self.row_cumulative(op, operand),
-            CNode::Cbind(left, right) => self.cbind(left, right),
+            CNode::RowCumulative(op, operand) => self.row_cumulative(id, op, operand),
+            CNode::Cbind(left, right) => self.cbind(id, left, right),
             CNode::DotProduct(left, right) => self.dot_product(left, right),
-            CNode::VectMatMult(operand, input) => self.vect_mat_mult(operand, input),
+            CNode::VectMatMult(operand, input) => self.vect_mat_mult(id, operand, input),
         }
     }
 
@@ -135,13 +134,14 @@ impl<'a> Frame<'a> {
         let operands: SmallVec<[Value; 3]> = operands
             .map(|operand| if by_position { self.at_positions(operand) } else { self.value(operand) })
             .collect();
-        let plan = Plan::new(&operands, self.unit.rows, self.used);
+        let start = self.start_of(id);
+        let plan = Plan::new(&operands, self.unit.rows, start);
         let primitives = self.kernel.primitives;
         let mut value = None;
-        self.fill(plan.cells(), |memory, out| {
+        self.fill_from(start, plan.cells(), |memory, out| {
             value = Some(plan.compute(primitives, node, memory, &operands, out));
         });
-        value.expect("fill calls its argument")
+        value.expect("`fill_from` calls its argument")
     }
 
     fn row_agg(&mut self, op: AggOp, operand: CNodeId) -> Value {
@@ -154,20 +154,20 @@ impl<'a> Frame<'a> {
         })
     }
 
-    fn row_cumulative(&mut self, op: AggOp, operand: CNodeId) -> Value {
+    fn row_cumulative(&mut self, id: CNodeId, op: AggOp, operand: CNodeId) -> Value {
         let (primitives, operand) = (self.kernel.primitives, self.value(operand));
         let (rows, len) = (if operand.by_row { self.unit.rows } else { 1 }, operand.len);
-        let place = self.fill(rows * len, |memory, out| {
+        let place = self.fill_from(self.start_of(id), rows * len, |memory, out| {
             primitives.row_cumulative(op, rows, len, memory.tile(operand), TileMut::new(out, len));
         });
         Value { place, by_row: operand.by_row, by_col: true, row_stride: len, len }
     }
 
-    fn cbind(&mut self, left: CNodeId, right: CNodeId) -> Value {
+    fn cbind(&mut self, id: CNodeId, left: CNodeId, right: CNodeId) -> Value {
         let (primitives, left, right) = (self.kernel.primitives, self.value(left), self.value(right));
         let by_row = left.by_row || right.by_row;
         let (rows, len) = (if by_row { self.unit.rows } else { 1 }, left.len + right.len);
-        let place = self.fill(rows * len, |memory, out| {
+        let place = self.fill_from(self.start_of(id), rows * len, |memory, out| {
             primitives.copy(rows, left.len, memory.tile(left), TileMut::new(out, len));
             let rest = out.get_mut(left.len..).unwrap_or_default();
             primitives.copy(rows, right.len, memory.tile(right), TileMut::new(rest, len));
@@ -192,11 +192,11 @@ impl<'a> Frame<'a> {
         })
     }
 
-    fn vect_mat_mult(&mut self, operand: CNodeId, input: CInputId) -> Value {
+    fn vect_mat_mult(&mut self, id: CNodeId, operand: CNodeId, input: CInputId) -> Value {
         let (primitives, rows) = (self.kernel.primitives, self.unit.rows);
         let sparse = self.sparse_rows(operand);
         let (operand, k) = (self.value(operand), self.unit.sides[input.index()].cols);
-        let place = self.fill(rows * k, |memory, out| {
+        let place = self.fill_from(self.start_of(id), rows * k, |memory, out| {
             let (side, out) = (memory.side(input.index()), TileMut::new(out, k));
             match sparse.map(|sparse| sparse.rows(memory)) {
                 Some(sparse) => primitives.sparse_vect_mat_mult(sparse, k, matrix(side), out),

@@ -56,15 +56,46 @@ pub(crate) struct Memory<'a> {
     pub(crate) unit: &'a Unit<'a>,
     pub(crate) scalars: &'a [f64],
     pub(crate) literals: &'a [f64],
-    /// Scratch memory that is written already.
-    pub(crate) scratch: &'a [f64],
+    /// Scratch memory besides what is being written.
+    pub(super) scratch: Scratch<'a>,
+}
+
+/// Scratch memory around a part that is being written, if any is.
+#[derive(Clone, Copy)]
+pub(super) struct Scratch<'a> {
+    before: &'a [f64],
+    /// Where `after` begins.
+    end: usize,
+    after: &'a [f64],
+}
+
+impl<'a> Scratch<'a> {
+    /// All of it.
+    pub(super) fn whole(scratch: &'a [f64]) -> Self {
+        Scratch { before: scratch, end: scratch.len(), after: &[] }
+    }
+
+    /// What lies before and after so many values from `start` on, and these.
+    pub(super) fn around(scratch: &'a mut [f64], start: usize, len: usize) -> (Self, &'a mut [f64]) {
+        let (before, rest) = scratch.split_at_mut(start);
+        let (part, after) = rest.split_at_mut(len);
+        (Scratch { before, end: start + len, after }, part)
+    }
+
+    /// The values from an index on; none where these are being written.
+    fn from(self, start: usize) -> &'a [f64] {
+        match start.checked_sub(self.end) {
+            Some(start) => self.after.get(start..).unwrap_or(&[]),
+            None => self.before.get(start..).unwrap_or(&[]),
+        }
+    }
 }
 
 impl<'a> Memory<'a> {
     /// The memory of a value, from its first cell on.
     pub(crate) fn values(&self, value: Value) -> &'a [f64] {
         match value.place {
-            Place::Scratch(start) => &self.scratch[start..],
+            Place::Scratch(start) => self.scratch.from(start),
             Place::Main => match self.unit.main {
                 Main::Dense { values, .. } | Main::Sparse { values, .. } => values,
             },

@@ -16,6 +16,7 @@ use cranelift_entity::{PrimaryMap, entity_impl};
 use std::fmt;
 use std::ops::Range;
 
+mod buffers;
 mod hash;
 mod output;
 mod positions;
@@ -26,6 +27,7 @@ mod text;
 mod variant;
 mod verify;
 
+pub use buffers::RowBuffers;
 pub use output::{COutput, ProductOrder, StatedOutput};
 pub use positions::{Positions, fewest};
 pub use shapes::{Shape, Shapes};
@@ -311,37 +313,5 @@ impl CPlan {
     /// The scalar inputs, in input order.
     pub fn scalars(&self) -> impl Iterator<Item = CInputId> + '_ {
         self.inputs.iter().filter(|(_, input)| **input == CInput::Scalar).map(|(id, _)| id)
-    }
-
-    /// The number of row vectors that the operator holds at a time (the paper's ring buffer, P036).
-    ///
-    /// Vector values other than the main row count, rows of side inputs included, since a skeleton may have to lay
-    /// these out. Where no such value is used twice the evaluation is a tree, and two alternating buffers (more only
-    /// for branches that wait for each other) suffice however long the chain; with shared values each has its own.
-    pub fn ring_buffer_size(&self) -> usize {
-        let shapes = self.shapes();
-        let is_buffered =
-            |id: CNodeId| shapes.is_vector(id) && !matches!(self.nodes[id], CNode::Main | CNode::SideVector(_));
-        let mut uses = cranelift_entity::SecondaryMap::<CNodeId, u32>::new();
-        for operand in self.nodes.values().flat_map(CNode::operands) {
-            uses[operand] += 1;
-        }
-        for operand in self.outputs.iter().flat_map(COutput::operands) {
-            uses[operand] += 1;
-        }
-        let buffered: Vec<CNodeId> = self.nodes.keys().filter(|&id| is_buffered(id)).collect();
-        if buffered.iter().any(|&id| uses[id] > 1) {
-            return buffered.len();
-        }
-        // Sethi-Ullman numbers: the largest need first, then one buffer for each finished operand.
-        let mut need = cranelift_entity::SecondaryMap::<CNodeId, usize>::new();
-        for (id, node) in &self.nodes {
-            let mut operands: Vec<usize> =
-                node.operands().iter().map(|&operand| need[operand]).filter(|&n| n > 0).collect();
-            operands.sort_unstable_by(|a, b| b.cmp(a));
-            let below = operands.iter().enumerate().map(|(held, need)| held + need).max().unwrap_or(0);
-            need[id] = if is_buffered(id) { below.max(operands.len() + 1).max(1) } else { below };
-        }
-        self.outputs.iter().map(|output| need[output.node()]).max().unwrap_or(0)
     }
 }

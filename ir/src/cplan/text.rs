@@ -11,7 +11,8 @@
 //! }
 //! ```
 //!
-//! `ring` is the number of row vectors held at a time; it follows from the plan, may be left out, and is checked.
+//! `ring` is the number of row vectors in memory at a time ([`RowBuffers`](super::RowBuffers)); it follows from the plan, may be
+//! left out, and is checked.
 
 use super::{Bits, CInput, CInputId, CNode, CNodeId, COutput, CPlan, ColumnRange, StatedOutput, Variant};
 use crate::ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};
@@ -91,7 +92,7 @@ impl fmt::Display for COutput {
 impl fmt::Display for CPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (template, variant) = (self.template(), self.variant.mnemonic());
-        let ring = self.ring_buffer_size();
+        let ring = self.row_buffers().count();
         writeln!(f, "cplan {template} {variant} sparse_safe={} ring={ring} {{", self.sparse_safe)?;
         for (id, input) in &self.inputs {
             writeln!(f, "  {id} = {input}")?;
@@ -208,7 +209,7 @@ impl Parser {
             }
         }
         if let Some(stated) = self.header.ring.filter(|_| complete) {
-            let ring = self.plan.ring_buffer_size();
+            let ring = self.plan.row_buffers().count();
             if ring != stated {
                 let message = format!("the plan has ring={ring}, not ring={stated}");
                 errors.push(ParseError { line: self.header.line, column: 1, message });

@@ -95,7 +95,7 @@ fn expression_2_is_one_row_operator() {
     for policy in [SelectPolicy::FuseAll, SelectPolicy::CostBased] {
         let outcome = run(&dag, &with(policy));
         assert_eq!(variants(&outcome), [Variant::Row(RowType::ColAggB1T)], "{policy:?}");
-        assert_eq!(outcome.plans[0].ring_buffer_size(), 5);
+        assert_eq!(outcome.plans[0].row_buffers().count(), 5);
         assert!(outcome.plans[0].sparse_safe);
         let mut members = groups.to_vec();
         members.sort_unstable();
