@@ -14,7 +14,6 @@ use fuseline_ir::ops::{AggOp, BinaryOp};
 use fuseline_ir::work::STRIP_BYTES;
 use fuseline_llvm_backend::{LlvmBackend, LlvmOptions, PrimitiveMode};
 use fuseline_matrix::BufferPool;
-use fuseline_skeletons::abi::UnitSize;
 use fuseline_skeletons::{Backend, CompiledCPlan, Counters, Execution};
 use std::hint::black_box;
 

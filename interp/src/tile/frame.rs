@@ -63,7 +63,7 @@ pub(crate) struct Frame<'a> {
     pub(crate) unit: &'a Unit<'a>,
     scalars: &'a [f64],
     scratch: &'a mut [f64],
-    /// The length of a row vector's buffer, which lie at the beginning of scratch memory.
+    /// The length of a buffer of row vectors. These lie at the beginning of scratch memory.
     buffer: usize,
     /// Where the rest of scratch memory holds nothing yet.
     used: usize,

@@ -98,14 +98,14 @@ fn is_computed_dense(dag: &HopDag, hop: &Hop, dense: &EntitySet<HopId>) -> bool 
     let mut cells = hop.inputs.iter().filter(|&&input| dag[input].is_matrix() && dag[input].size.same_dims(&hop.size));
     match &hop.op {
         HopOp::AggUnary(..) => true,
-        HopOp::MatMul => inputs.any(|input| is_dense(input)),
-        HopOp::Binary(op) if op.zero() == BinaryZero::Annihilates => cells.all(|input| is_dense(input)),
+        HopOp::MatMul => inputs.any(is_dense),
+        HopOp::Binary(op) if op.zero() == BinaryZero::Annihilates => cells.all(is_dense),
         HopOp::Unary(_)
         | HopOp::Binary(_)
         | HopOp::Ternary(_)
-        | HopOp::Nary(NaryOp::Min | NaryOp::Max | NaryOp::Plus) => cells.any(|input| is_dense(input)),
+        | HopOp::Nary(NaryOp::Min | NaryOp::Max | NaryOp::Plus) => cells.any(is_dense),
         HopOp::Reorg(ReorgOp::Transpose | ReorgOp::Rev) | HopOp::Index | HopOp::DataGen(_) => {
-            inputs.next().is_some_and(|input| is_dense(input))
+            inputs.next().is_some_and(is_dense)
         }
         _ => false,
     }
