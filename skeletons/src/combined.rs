@@ -38,8 +38,13 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// How many times as long as another one a row is from which on it is searched for the other's columns.
-const SEARCHED: usize = 8;
+/// How many times as long as another one a row is from which on it is searched for the other's columns: a search ends where no
+/// processor expects it, which takes as long as streaming so many positions.
+const SEARCHED: usize = 32;
+/// That number where rows would have to be merged.
+const SEARCHED_FOR_MERGES: usize = 8;
+/// Positions of a row from which on it is worth to look for the part of another one in its columns: it may be a part itself.
+const LONG_ROW: usize = 1024;
 
 /// The combined rows of a unit.
 #[derive(Debug, Default)]
@@ -179,7 +184,8 @@ impl CombinedRows {
         let (Some(&first), Some(&last)) = (row.columns.first(), row.columns.last()) else { return 0 };
         let mut count = row.len();
         for (place, other) in others.iter().enumerate() {
-            let other = within(other.row(number), first, last);
+            let other = other.row(number);
+            let other = if row.len() >= LONG_ROW { within(other, first, last) } else { other };
             count = match place {
                 0 => self.meet_first(start, row, other, width),
                 place => self.meet_next(start..start + count, other, place + 1),
@@ -195,7 +201,8 @@ impl CombinedRows {
         let [left, right, ..] = &mut self.values[..] else { unreachable!("two matrices have two values") };
         let cells =
             JoinedCells { columns: &mut self.columns[start..], left: &mut left[start..], right: &mut right[start..] };
-        if row.len() >= SEARCHED * other.len() || other.len() >= SEARCHED * row.len() {
+        let searched = if DenseRow::may_hold(width) { SEARCHED } else { SEARCHED_FOR_MERGES };
+        if row.len() >= searched * other.len() || other.len() >= searched * row.len() {
             search(row, other, cells)
         } else if DenseRow::may_hold(width) {
             self.dense_row.meet(row, other, width, cells)
@@ -207,7 +214,7 @@ impl CombinedRows {
     /// Keeps of these positions, which have cells of some matrices already, those in whose columns a further one has some.
     fn meet_next(&mut self, positions: Range<usize>, other: SparseRow<'_>, place: usize) -> usize {
         let (start, mut kept, mut next) = (positions.start, positions.start, 0);
-        let steps = other.len() >= SEARCHED * positions.len();
+        let steps = other.len() >= SEARCHED_FOR_MERGES * positions.len();
         for position in positions {
             let column = self.columns[position];
             let rest = &other.columns[next..];

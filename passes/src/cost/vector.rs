@@ -62,9 +62,11 @@ const SCATTER_IN_MOVES: f64 = 0.3;
 /// What joining rows in any order costs, in a merge of them by column. Set on one machine.
 const JOIN_IN_ANY_ORDER: f64 = 0.4;
 
-/// How many times as long as those of another matrix sparse rows are from which on they are searched, and so the non-zeros that
-/// a search touches: those of a cache line.
-const SEARCHED: f64 = 8.0;
+/// How many times as long as those of another matrix sparse rows are from which on they are searched.
+const SEARCHED: f64 = 32.0;
+
+/// What a search of a sparse row costs, in visits of non-zeros. Set on one machine.
+const SEARCH_IN_VISITS: f64 = 24.0;
 
 /// What starting a run costs for one of several short rows that a basic operator takes side by side, relative to the
 /// machine's `start.run`. Fitted.
@@ -263,8 +265,8 @@ impl<'a> CellPass<'a> {
     fn share_searched(&self, context: &Context<'_>, id: HopId) -> Option<f64> {
         let driver = self.driver.filter(|&driver| driver != id && self.operator.template.is_some())?;
         let is_searchable = context.hop(id).size.same_dims(&self.space) && sparsity(context, id) < 1.0;
-        let touched = SEARCHED * stored_non_zeros(context, driver) / stored_non_zeros(context, id);
-        (is_searchable && touched < 1.0).then_some(touched)
+        let ratio = stored_non_zeros(context, id) / stored_non_zeros(context, driver);
+        (is_searchable && ratio >= SEARCHED).then_some(SEARCH_IN_VISITS / ratio)
     }
 
     /// Counts the non-zeros that a fused operator stores with a pattern of their own: those of joined inputs, and those of a
