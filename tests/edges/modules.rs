@@ -62,7 +62,7 @@ const ORDERS: &[Order] = &[
     Order {
         folder: "skeletons/src",
         path: "",
-        modules: "error roles abi backend dense_row visited joined layout source built work zeros transpose side binding access profile by_row \
+        modules: "error roles abi backend dense_row places visited layout combined source built work zeros transpose side binding access profile by_row \
                   sparse_unit sampled operator output accumulate factors aggregate write nonzeros cell magg outer \
                   row_output row",
     },
