@@ -369,3 +369,36 @@ fn fused_operators_are_accepted_and_wrong_results_are_not() {
         }
     }
 }
+
+/// Scalings by vectors are factors of chains: of exact sums that cancel, the terms may be scaled, and rounded.
+#[test]
+fn scaled_products_allow_for_other_orders() {
+    let (large, scale) = (row(&[1e9, -1e9, 3.0]), 0.7);
+    let mut script = Script::default();
+    let a = script.read("A", &large);
+    let rows = script.add(HopOp::Nary(NaryOp::Rbind), &[a, a]);
+    let b = script.read("b", &Dense::from_vec(3, 1, vec![1.0, 1.0, 1.0]));
+    let r = script.read("r", &Dense::from_vec(2, 1, vec![scale, 1e-3]));
+    let product = script.add(HopOp::MatMul, &[rows, b]);
+    let scaled = script.add(BinaryOp::Mult, &[product, r]);
+    let cell = script.matrix(scaled).get(0, 0);
+    let rounded_up = 1e9 * scale * (1.0 + f64::EPSILON) - 1e9 * scale + 3.0 * scale;
+    assert!(!cell.is_tainted() && cell.accepts(rounded_up), "{cell}");
+    assert!(!cell.accepts(3.0 * scale + 1e-5), "{cell}");
+}
+
+/// Where a divisor is zero, the order decides what is infinite and what is NaN; strict IEEE arithmetic has one order.
+#[test]
+fn divisions_by_zeros_leave_the_order_open() {
+    for divisor in [0.0, 1e-300, 2.0] {
+        let mut script = Script::default();
+        let x = script.read("X", &Dense::from_vec(2, 2, vec![1.0, 2.0, 3.0, 4.0]));
+        let s = script.read("s", &row(&[divisor, 1.0]));
+        let v = script.read("v", &Dense::from_vec(2, 1, vec![1.0, 1.0]));
+        let scaled = script.add(BinaryOp::Div, &[x, s]);
+        let product = script.add(HopOp::MatMul, &[scaled, v]);
+        let cell = script.matrix(product).get(0, 0);
+        assert_eq!(cell.is_tainted(), divisor != 2.0, "{divisor}: {cell}");
+        assert!(!cell.strict_ieee().is_tainted() || divisor == 0.0, "{divisor}: {cell}");
+    }
+}

@@ -7,7 +7,7 @@ use super::taint::Taint;
 use fuseline_ir::ops::{AggOp, BinaryOp};
 
 /// The bound `n u / (1 - n u)` on the relative error of `n` roundings.
-fn gamma(count: usize) -> f64 {
+pub(super) fn gamma(count: usize) -> f64 {
     let roundings = count as f64 * UNIT;
     roundings / (1.0 - roundings)
 }

@@ -204,7 +204,9 @@ impl OracleCell {
         let radius = if radius.is_nan() { 0.0 } else { radius };
         let radius = radius + UNIT * (value.high.abs() + radius) + SUBNORMAL;
         let are_finite = self.magnitude.is_finite() && other.value.high.is_finite();
-        let magnitude = if are_finite { saturate(value.high.abs(), true) } else { value.high.abs() };
+        // What the numerator is a sum of may be divided term by term.
+        let of_terms = (self.magnitude / other.value.high.abs()).max(value.high.abs());
+        let magnitude = if are_finite { saturate(of_terms, true) } else { value.high.abs() };
         OracleCell::arithmetic(value, radius, magnitude, false, taint)
     }
 

@@ -1,9 +1,13 @@
-//! Chains of matrix products. Plans may regroup them outside of strict IEEE arithmetic, and all orders agree as long as no
-//! partial result overflows, underflows, or is not finite.
+//! Chains of matrix products and scalings. Plans may regroup them outside of strict IEEE arithmetic, and all orders
+//! agree up to roundings as long as no partial result overflows, underflows, or is not finite.
 
+use super::aggregate::gamma;
+use super::cell::OracleCell;
+use super::taint::Taint;
 use super::value::{OracleMatrix, OracleValue};
 use cranelift_entity::SecondaryMap;
-use fuseline_ir::hop::{Hop, HopDag, HopId, HopOp, ReorgOp};
+use fuseline_ir::hop::{HopDag, HopId, HopOp, ReorgOp};
+use fuseline_ir::ops::BinaryOp;
 
 /// Products beyond these magnitudes come too close to overflow and to subnormal numbers, whatever they sum up.
 const SAFE: std::ops::RangeInclusive<f64> = 1e-280..=1e280;
@@ -11,40 +15,98 @@ const SAFE: std::ops::RangeInclusive<f64> = 1e-280..=1e280;
 /// Longer chains are cut.
 const MAX_FACTORS: usize = 64;
 
-/// Whether the order matters in which the products are computed that end in this one.
-pub(super) fn order_matters(dag: &HopDag, product: &Hop, values: &SecondaryMap<HopId, Option<OracleValue>>) -> bool {
-    let factors = factors(dag, product);
-    if factors.len() <= 2 {
-        return false;
+type Values = SecondaryMap<HopId, Option<OracleValue>>;
+
+/// A factor of a chain.
+#[derive(Clone, Copy)]
+struct Factor {
+    id: HopId,
+    /// Whether the chain divides by it.
+    is_divisor: bool,
+}
+
+/// A chain that ends in a product or scaling.
+#[derive(Default)]
+struct Chain {
+    factors: Vec<Factor>,
+    /// Terms that its products add up, and products of two cells.
+    roundings: usize,
+    has_product: bool,
+}
+
+/// The value of a product or scaling, given what the order gives that was written: where it ends a chain, cells may be
+/// rounded as in any other order, and are tainted where the order matters.
+pub(super) fn in_any_order(dag: &HopDag, end: HopId, written: OracleMatrix, values: &Values) -> OracleMatrix {
+    let chain = chain(dag, end, values);
+    if chain.factors.len() <= 2 || !chain.has_product {
+        return written;
     }
+    let taint = if order_matters(&chain, values) { Taint::DEFAULT_ARITHMETIC } else { Taint::NONE };
+    let relative = gamma(chain.roundings + chain.factors.len());
+    let cells = written.cells.into_iter().map(|cell| regrouped(cell, relative).with_taint(taint)).collect();
+    OracleMatrix { cells, ..written }
+}
+
+/// A cell with the error of other orders. What one of them adds up without rounding, another may round, term by term.
+fn regrouped(cell: OracleCell, relative: f64) -> OracleCell {
+    let is_rounded = !cell.exact && cell.radius.is_finite() && cell.magnitude.is_finite();
+    let radius = if is_rounded { cell.radius + relative * cell.magnitude } else { cell.radius };
+    OracleCell { radius, ..cell }
+}
+
+/// Whether a partial result may come too close to what is not finite or normal.
+fn order_matters(chain: &Chain, values: &Values) -> bool {
     let (mut least, mut greatest) = (1.0, 1.0);
-    for factor in factors {
-        let Some(OracleValue::Matrix(matrix)) = &values[factor] else { continue };
-        let (low, high) = magnitudes(matrix);
+    for factor in &chain.factors {
+        let Some(OracleValue::Matrix(matrix)) = &values[factor.id] else { continue };
+        let (low, high) = magnitudes(matrix, factor.is_divisor);
         least *= low;
         greatest *= high;
     }
     !(SAFE.contains(&least) && SAFE.contains(&greatest))
 }
 
-/// What is multiplied, through products and transposes of products.
-fn factors(dag: &HopDag, product: &Hop) -> Vec<HopId> {
-    let mut factors = Vec::new();
-    let mut pending = product.inputs.to_vec();
+/// What is multiplied, through products, scalings and transposes of these.
+fn chain(dag: &HopDag, end: HopId, values: &Values) -> Chain {
+    let mut chain = Chain::default();
+    let mut pending = vec![end];
     while let Some(id) = pending.pop() {
+        let inputs = &dag[id].inputs;
+        let is_short = chain.factors.len() + pending.len() < MAX_FACTORS;
         match dag[id].op {
-            HopOp::MatMul | HopOp::Reorg(ReorgOp::Transpose) if factors.len() + pending.len() < MAX_FACTORS => {
-                pending.extend(&dag[id].inputs);
+            HopOp::MatMul if is_short => {
+                chain.has_product = true;
+                if let Some(OracleValue::Matrix(right)) = &values[inputs[1]] {
+                    chain.roundings += right.rows;
+                }
+                pending.extend(inputs);
             }
-            _ => factors.push(id),
+            HopOp::Reorg(ReorgOp::Transpose) if is_short => pending.extend(inputs),
+            HopOp::Binary(BinaryOp::Mult) if is_short && is_scaling(inputs, values) => pending.extend(inputs),
+            HopOp::Binary(BinaryOp::Div) if is_short && is_scaling(inputs, values) => {
+                pending.push(inputs[0]);
+                chain.factors.push(Factor { id: inputs[1], is_divisor: true });
+            }
+            _ => chain.factors.push(Factor { id, is_divisor: false }),
         }
     }
-    factors
+    chain
 }
 
-/// The magnitudes of the smallest and the largest cell, zeros left out, 1 included; NaN counts as infinite.
-fn magnitudes(matrix: &OracleMatrix) -> (f64, f64) {
-    let cells = matrix.cells.iter().map(|cell| cell.value().abs()).filter(|&magnitude| magnitude != 0.0);
+/// Whether a vector scales a matrix or another vector.
+fn is_scaling(inputs: &[HopId], values: &Values) -> bool {
+    let is_vector = |matrix: &OracleMatrix| (matrix.rows == 1) != (matrix.cols == 1);
+    match [&values[inputs[0]], &values[inputs[1]]] {
+        [Some(OracleValue::Matrix(one)), Some(OracleValue::Matrix(other))] => is_vector(one) || is_vector(other),
+        _ => false,
+    }
+}
+
+/// The magnitudes of the smallest and the largest cell, zeros left out, 1 included; NaN counts as infinite. Of a
+/// divisor they are those of the reciprocals, where a zero counts as infinite.
+fn magnitudes(matrix: &OracleMatrix, is_divisor: bool) -> (f64, f64) {
+    let magnitude = |value: f64| if is_divisor { value.abs().recip() } else { value.abs() };
+    let cells = matrix.cells.iter().map(|cell| magnitude(cell.value())).filter(|&magnitude| magnitude != 0.0);
     let number = |magnitude: f64| if magnitude.is_nan() { f64::INFINITY } else { magnitude };
     cells.map(number).fold((1.0, 1.0), |(low, high): (f64, f64), cell| (low.min(cell), high.max(cell)))
 }

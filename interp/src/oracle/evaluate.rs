@@ -2,8 +2,7 @@
 
 use super::aggregate::{aggregate, cumulative, dot};
 use super::cell::OracleCell;
-use super::chain::order_matters;
-use super::taint::Taint;
+use super::chain::in_any_order;
 use super::value::{OracleMatrix, OracleValue};
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::Value;
@@ -75,7 +74,7 @@ impl OracleValues {
             }
             if pending.len() == before {
                 if self.values[id].is_none() {
-                    let value = Evaluation { dag, hop: &dag[id], inputs, values: &self.values }.run()?;
+                    let value = Evaluation { dag, id, hop: &dag[id], inputs, values: &self.values }.run()?;
                     self.values[id] = Some(value);
                 }
                 pending.pop();
@@ -100,6 +99,7 @@ pub fn evaluate(
 
 pub(super) struct Evaluation<'a> {
     dag: &'a HopDag,
+    id: HopId,
     pub(super) hop: &'a Hop,
     inputs: &'a BTreeMap<String, OracleValue>,
     values: &'a SecondaryMap<HopId, Option<OracleValue>>,
@@ -139,7 +139,10 @@ impl<'a> Evaluation<'a> {
             }
             HopOp::Binary(op) | HopOp::Outer(op) => {
                 let [x, y] = self.operands()?;
-                self.element_wise(|i, j| OracleCell::binary(*op, x.get(i, j), y.get(i, j)))?
+                match self.element_wise(|i, j| OracleCell::binary(*op, x.get(i, j), y.get(i, j)))? {
+                    OracleValue::Matrix(matrix) => OracleValue::Matrix(self.in_any_order(matrix)),
+                    other => other,
+                }
             }
             HopOp::Ternary(op) => {
                 let [a, b, c] = self.operands()?;
@@ -298,16 +301,18 @@ impl<'a> Evaluation<'a> {
         Ok(result)
     }
 
+    /// The value of a product or scaling, in whatever order the chain is computed that it ends.
+    fn in_any_order(&self, written: OracleMatrix) -> OracleMatrix {
+        in_any_order(self.dag, self.id, written, self.values)
+    }
+
     fn product(&self) -> Result<OracleMatrix, OracleError> {
         let (left, right) = (self.matrix(0)?, self.matrix(1)?);
         if left.cols != right.rows {
             return Err(self.error(format!("{} columns meet {} rows", left.cols, right.rows)));
         }
-        let taint =
-            if order_matters(self.dag, self.hop, self.values) { Taint::DEFAULT_ARITHMETIC } else { Taint::NONE };
-        Ok(OracleMatrix::from_fn(left.rows, right.cols, |i, j| {
-            dot((0..left.cols).map(|k| (left.get(i, k), right.get(k, j)))).with_taint(taint)
-        }))
+        let cell = |i: usize, j: usize| dot((0..left.cols).map(|k| (left.get(i, k), right.get(k, j))));
+        Ok(self.in_any_order(OracleMatrix::from_fn(left.rows, right.cols, cell)))
     }
 
     fn shape(&self, op: ShapeOp) -> Result<OracleValue, OracleError> {

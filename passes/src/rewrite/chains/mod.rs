@@ -5,11 +5,15 @@
 //! equal alternative before the rules run. What is taken is decided like everything else, by the cost of the whole DAG:
 //! so a product that is needed anyway is not computed again for the sake of a better order around it.
 //!
+//! Scalings by vectors are products with diagonal matrices, and so factors of chains of products: each is applied where
+//! that costs least, to a vector or a narrow matrix rather than to every cell of a large one.
+//!
 //! Both round differently, so that strict IEEE semantics have neither.
 
 mod factors;
 mod order;
 mod products;
+mod scalings;
 
 use super::RewriteOptions;
 use super::egraph::{EGraph, Node};
