@@ -383,7 +383,7 @@ impl Default for Machine {
             },
             start: StartCosts {
                 basic: 1e-6,
-                scalar: 0.5e-6,
+                scalar: 1e-6,
                 fused: 2e-6,
                 fused_rows: 2e-6,
                 parallel: 0.0,
