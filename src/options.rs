@@ -101,8 +101,8 @@ pub struct CompileOptions {
     pub code_folder: Option<PathBuf>,
     /// How fusion plans are enumerated.
     pub enumeration: Enumeration,
-    /// Whether [`Mode::GenFuseAll`] and [`Mode::GenFuseNoRedundancy`] leave aggregates that share an input apart, as the
-    /// paper's heuristics do.
+    /// Whether [`Mode::GenFuseAll`] and [`Mode::GenFuseNoRedundancy`] leave aggregates that share an input apart, as
+    /// the paper's heuristics do.
     pub paper_heuristics: bool,
     /// A seed for which any valid plan is drawn in place of the cheapest: an instrument of tests.
     pub random_plans: Option<u64>,

@@ -1,5 +1,5 @@
-//! Memory estimates against what operators take: no output takes more than its estimate, and less by no more than a stated factor
-//! (P015).
+//! Memory estimates against what operators take: no output takes more than its estimate, and less by no more than a
+//! stated factor (P015).
 
 use fuseline::ir::DataType;
 use fuseline::ir::hop::HopDag;
@@ -16,9 +16,10 @@ const CLOSE: f64 = 1.25;
 /// As many positions count as may hold a non-zero, of which data decide how many do.
 const BOUND: f64 = 100.0;
 
-/// Scripts that assign Y, and by which factor the estimate may exceed its bytes. X, D are dense and S, T sparse (600 x 400), H
-/// has a few non-zeros (20000 x 5000), u, l are columns of 600 and 20000, v, b of 400 and 5000, w is a row of 400, and B (400 x
-/// 30), G (5000 x 30), L (20000 x 3), U (600 x 4) and V (400 x 4) are dense, C is sparse (400 x 500), and k has eight classes.
+/// Scripts that assign Y, and by which factor the estimate may exceed its bytes. X, D are dense and S, T sparse (600 x
+/// 400), H has a few non-zeros (20000 x 5000), u, l are columns of 600 and 20000, v, b of 400 and 5000, w is a row of
+/// 400, and B (400 x 30), G (5000 x 30), L (20000 x 3), U (600 x 4) and V (400 x 4) are dense, C is sparse (400 x 500),
+/// and k has eight classes.
 const SCRIPTS: &[(&str, f64)] = &[
     // Element-wise operators.
     ("Y = X + D", EXACT),

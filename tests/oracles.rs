@@ -1,4 +1,5 @@
-//! Oracles that nobody here wrote: SystemDS, R, SciPy on real matrices, and reference data of the NIST. `./x test --long` installs and asks them.
+//! Oracles that nobody here wrote: SystemDS, R, SciPy on real matrices, and reference data of the NIST. `./x test
+//! --long` installs and asks them.
 
 #[path = "oracles/blocks.rs"]
 mod blocks;

@@ -205,7 +205,8 @@ fn blocks_of_scalars_run_by_themselves() {
         \x20 i = i + 1\n  s = s + i / 2\n  if (s > 40 & i %% 2 == 0) { s = s - 40 }\n}\nprint(i + \" \" + s)\n";
     let (printed, count) = operations(counting);
     assert_eq!(printed, "20 25.5\n");
-    // Of 21 conditions, 20 bodies of three operations and 20 inner conditions of four, all but the first ones, which compile.
+    // Of 21 conditions, 20 bodies of three operations and 20 inner conditions of four, all but the first ones, which
+    // compile.
     assert!(count >= 20 + 19 * 7, "{count} operations");
     // Integers that become doubles where they do not fit, and what copies copies in turn.
     let (printed, _) = operations("a = nrow(matrix(0, rows=1, cols=1))\nfor (i in 1:70) { a = a * 2 }\nprint(a)\n");
@@ -215,6 +216,19 @@ fn blocks_of_scalars_run_by_themselves() {
     let (printed, count) =
         operations("X = rand(rows=9, cols=9, seed=1)\nfor (i in 1:9) { s = sum(X) * i }\nprint(s > 0)\n");
     assert_eq!((printed.as_str(), count), ("TRUE\n", 0), "a block with a matrix");
+}
+
+/// Dimensions are literals of what a block is compiled for, and nothing of another matrix.
+#[test]
+fn blocks_of_dimensions_are_no_blocks_of_scalars() {
+    let shrinking = "X = matrix(1, rows=4, cols=2)\nk = 0\n\
+        while (nrow(X) > 1 & k < 10) { X = X[2:nrow(X), ]; k = k + 1 }\nprint(nrow(X) + \" \" + k)\n";
+    assert_eq!(same(shrinking), "1 3\n");
+    let called = "f = function(Matrix[Double] X) return (Double r) { r = 0; if (nrow(X) > 3) { r = 1 } }\n\
+        g = function(Matrix[Double] X) return (Double n) { n = ncol(X) * 2 }\n\
+        s = \"\"\nn = 0\nfor (i in 1:6) { Y = matrix(1, rows=7 - i, cols=i); s = s + f(Y) + \" \"; n = n + g(Y) }\n\
+        print(s + n)\n";
+    assert_eq!(same(called), "1.0 1.0 1.0 0.0 0.0 0.0 42.0\n");
 }
 
 /// What was a number may be a text the next time.

@@ -1,5 +1,5 @@
-//! Blocks are compiled again from what the script says: a block that meets other sizes, types or formats in the course of a
-//! run gets the plan that it would get had it met nothing else before (P020).
+//! Blocks are compiled again from what the script says: a block that meets other sizes, types or formats in the course
+//! of a run gets the plan that it would get had it met nothing else before (P020).
 
 use fuseline::ir::DataType;
 use fuseline::{
@@ -13,8 +13,8 @@ use rand_pcg::Pcg64Mcg;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// The texts of a compilation: the DAG with sizes, the form of it that is fused, the plans of fused operators, and the DAG
-/// with these.
+/// The texts of a compilation: the DAG with sizes, the form of it that is fused, the plans of fused operators, and the
+/// DAG with these.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Compilation {
     sized: String,
@@ -45,8 +45,8 @@ fn record(compilations: &mut Vec<Compilation>, stage: &CompileStage<'_>) {
     }
 }
 
-/// A text whose operators of the plan cache are numbered in the order in which it names them: sessions number them as they
-/// meet them.
+/// A text whose operators of the plan cache are numbered in the order in which it names them: sessions number them as
+/// they meet them.
 fn numbered_anew(text: &str) -> String {
     let mut known: Vec<&str> = Vec::new();
     let mut result = String::new();
@@ -215,8 +215,8 @@ fn matrices_that_grow_get_the_plans_of_their_sizes() {
     assert!(decisions.len() > 1, "{decisions:#?}");
 }
 
-/// A dense matrix that a mask makes sparse. As long as it is dense, the small factors of a chain of products are multiplied
-/// first.
+/// A dense matrix that a mask makes sparse. As long as it is dense, the small factors of a chain of products are
+/// multiplied first.
 #[test]
 fn matrices_that_become_sparse_get_the_plans_of_their_format() {
     let thinning = Loop {

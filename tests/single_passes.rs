@@ -1,5 +1,5 @@
-//! Fused operators read their inputs once and write no intermediates: bounds on the bytes that runs read and allocate, which
-//! runs without fusion exceed.
+//! Fused operators read their inputs once and write no intermediates: bounds on the bytes that runs read and allocate,
+//! which runs without fusion exceed.
 
 use fuseline::ir::DataType;
 use fuseline::ir::hop::{HopDag, HopId, HopOp};
@@ -9,7 +9,8 @@ use fuseline::{
 };
 use fuseline_passes::pipeline::Stage;
 
-/// What scalars and the cells of multi-aggregates take that basic operators take out of 1 x 1 matrices and columns of sums.
+/// What scalars and the cells of multi-aggregates take that basic operators take out of 1 x 1 matrices and columns of
+/// sums.
 const SCALARS: u64 = 256;
 
 /// A script with its inputs, and what a run may take that makes a single pass.
@@ -224,8 +225,8 @@ fn sums_that_share_matrices_read_each_once() {
 /// The paper's expression (2), for five classes, of the first four of which P has the columns that are read.
 const EXPRESSION_2: &str = "Q = P[, 1:4] * (X %*% v)\nH = t(X) %*% (Q - P[, 1:4] * rowSums(Q))";
 
-/// P034: expression (2) makes a single pass over X, and has none of six intermediates: `X %*% v`, the range of P, Q, the sums of
-/// its rows, their product with the range, and the difference. The smallest has a value for each row.
+/// P034: expression (2) makes a single pass over X, and has none of six intermediates: `X %*% v`, the range of P, Q,
+/// the sums of its rows, their product with the range, and the difference. The smallest has a value for each row.
 #[test]
 fn expression_2_makes_a_single_pass() {
     let (x, v, p) = (dense(ROWS, COLS), dense(COLS, 4), dense(ROWS, 5));
@@ -260,8 +261,8 @@ fn expression_2_makes_a_single_pass_over_non_zeros() {
     check(&claim);
 }
 
-/// P036: of the five row vectors of expression (2) one is a range of P, which is read where it lies. The interpreter computes
-/// the others into memory; machine code leaves what its loops share in registers, and says how many it has.
+/// P036: of the five row vectors of expression (2) one is a range of P, which is read where it lies. The interpreter
+/// computes the others into memory; machine code leaves what its loops share in registers, and says how many it has.
 #[test]
 fn expression_2_has_five_row_vectors() {
     let (x, v, p) = (dense(ROWS, COLS), dense(COLS, 4), dense(ROWS, 5));

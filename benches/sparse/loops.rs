@@ -414,8 +414,8 @@ fn factor_rows(x: &Csr, w: &[f64], e: &[f64], rows: Range<usize>) -> Vec<f64> {
     })
 }
 
-/// `X %*% w + 0.5 * rowSums((X %*% W) ^ 2 - (X ^ 2) %*% (W ^ 2))`: the squares of a row of W meet the square of a cell of
-/// X, so that they are added up before.
+/// `X %*% w + 0.5 * rowSums((X %*% W) ^ 2 - (X ^ 2) %*% (W ^ 2))`: the squares of a row of W meet the square of a cell
+/// of X, so that they are added up before.
 fn factorisation_machine(data: &Data) -> MatrixBlock {
     let (x, w, factors) = (data.csr("X"), data.dense("w"), data.dense("W"));
     let factors = factors.values().as_chunks::<FACTORS>().0;

@@ -1,11 +1,11 @@
 //! Expressions over sparse matrices that people run, in every mode: `./x bench sparse [--rounds N] [--only TEXT]
 //! [--kept-apart] [--python PATH] [--calibrate]`.
 //!
-//! All modes run in turn, with loops written by hand where there are some, and with `SciPy` where there is a Python that
-//! has it; their values are compared. Expressions that are kept apart, a third, are counted but not shown by name: prices
-//! and code are not to be fitted to these. `--kept-apart` shows them, and `--only` those whose name contains a text.
-//! Values that differ make the exit status 1. Plans are for a typical machine, or with `--calibrate` for this one as it is
-//! measured first.
+//! All modes run in turn, with loops written by hand where there are some, and with `SciPy` where there is a Python
+//! that has it; their values are compared. Expressions that are kept apart, a third, are counted but not shown by name:
+//! prices and code are not to be fitted to these. `--kept-apart` shows them, and `--only` those whose name contains a
+//! text. Values that differ make the exit status 1. Plans are for a typical machine, or with `--calibrate` for this one
+//! as it is measured first.
 
 #[path = "../report/by_hand/mod.rs"]
 #[expect(dead_code, reason = "the report has loops that no expression here needs")]

@@ -2,8 +2,8 @@
 
 use crate::measure::Measured;
 
-/// How many times as long as the best mode Gen may take for nearly all expressions, how many may take longer, and how many
-/// times as long it may take for any of them.
+/// How many times as long as the best mode Gen may take for nearly all expressions, how many may take longer, and how
+/// many times as long it may take for any of them.
 const MOSTLY_AT_MOST: f64 = 1.05;
 const FEW: usize = 2;
 const AT_MOST: f64 = 1.15;

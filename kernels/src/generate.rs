@@ -51,7 +51,8 @@ pub fn fill(context: &KernelContext<'_>, value: f64, rows: i64, cols: i64) -> Re
     Ok(result.into())
 }
 
-/// A matrix with the cells of another, row after row. One that is stored as non-zeros stays so where that suits its new shape.
+/// A matrix with the cells of another, row after row. One that is stored as non-zeros stays so where that suits its new
+/// shape.
 ///
 /// # Errors
 /// The number of cells differs.

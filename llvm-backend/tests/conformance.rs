@@ -70,8 +70,8 @@ fn long_plans() {
     check(&plans::long_plans());
 }
 
-/// P036: calls one after the other have no more row vectors in memory than the plan says; fused loops may keep several for later
-/// calls.
+/// P036: calls one after the other have no more row vectors in memory than the plan says; fused loops may keep several
+/// for later calls.
 #[test]
 fn calls_have_the_buffers_of_the_plan() {
     let options = LlvmOptions { prims: PrimitiveMode::Shared, ..LlvmOptions::default() };

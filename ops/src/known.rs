@@ -1,10 +1,10 @@
 //! What operations give where some of their operands are known: the analysis of zeros, of a fused operator's driver above
 //! all, goes by these.
 //!
-//! Under the default meaning of zeros a zero annihilates in `*`, `&`, as the numerator of `/` and wherever else the table
-//! says so, whatever the other operand is, known or not: whether a plan may skip it must not hang on how far the other
-//! operand is followed. A `strict` evaluation follows IEEE: a zero annihilates only where the operation gives zero for every
-//! other operand, NaN and infinities included.
+//! Under the default meaning of zeros a zero annihilates in `*`, `&` and as the numerator of `/`, whatever the other
+//! operand is, known or not: whether a plan may skip it must not hang on how far the other operand is followed.
+//! Wherever else the table says so it annihilates operands of which nothing is known. A `strict` evaluation follows
+//! IEEE: a zero annihilates only where the operation gives zero for every other operand, NaN and infinities included.
 
 use crate::{BinaryOp, BinaryZero, TernaryOp, UnaryOp};
 

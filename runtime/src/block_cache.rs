@@ -138,7 +138,8 @@ impl BlockCache {
         self.scalars.clone()
     }
 
-    /// Keeps a compilation for these variables, in the place of the oldest where there are many; whether the block was compiled before.
+    /// Keeps a compilation for these variables, in the place of the oldest where there are many; whether the block was
+    /// compiled before.
     pub(crate) fn keep(
         &mut self,
         signature: Signature,
@@ -146,7 +147,7 @@ impl BlockCache {
         compiled: Arc<CompiledDag>,
         variables: &Variables,
     ) -> bool {
-        let scalars = ScalarBlock::of(&compiled.dag, variables).filter(|_| self.size_variables.is_empty());
+        let scalars = ScalarBlock::of(&compiled.dag, &sized, variables).filter(|_| self.size_variables.is_empty());
         self.scalars = scalars.map(Arc::new);
         if self.kept.len() >= KEPT_PER_BLOCK {
             self.kept.remove(0);

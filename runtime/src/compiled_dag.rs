@@ -1,5 +1,5 @@
-//! What compilation makes of a block's DAG: fused operators, prices, and the steps in which they are evaluated. All that
-//! follows from the DAG alone is found once, since a small block may run a million times.
+//! What compilation makes of a block's DAG: fused operators, prices, and the steps in which they are evaluated. All
+//! that follows from the DAG alone is found once, since a small block may run a million times.
 
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::hop::{Function, HopDag, HopId, HopOp, Inputs};
@@ -32,8 +32,8 @@ pub(crate) struct Step {
     pub(crate) released: Inputs,
     /// Whether it replaces a range of a matrix that nothing needs after it.
     pub(crate) updates: bool,
-    /// Whether it reads a variable that an update takes and that the block assigns anew: the variable may give its matrix
-    /// away, so that the update, where nothing else holds it, happens in place.
+    /// Whether it reads a variable that an update takes and that the block assigns anew: the variable may give its
+    /// matrix away, so that the update, where nothing else holds it, happens in place.
     pub(crate) is_given_away: bool,
 }
 
@@ -83,8 +83,8 @@ fn uses(dag: &HopDag) -> SecondaryMap<HopId, u32> {
     uses
 }
 
-/// The operators in the order of their evaluation: files are read before any is written, then come the effects in the order
-/// of the program, then outputs, each after what it needs.
+/// The operators in the order of their evaluation: files are read before any is written, then come the effects in the
+/// order of the program, then outputs, each after what it needs.
 fn evaluation_order(dag: &HopDag, uses: &SecondaryMap<HopId, u32>) -> Vec<HopId> {
     let is_read = |id: &HopId| matches!(dag[*id].op, HopOp::Parameterized { function: Function::Read, .. });
     let reads = dag.hops.keys().filter(|id| uses[*id] > 0 && is_read(id));

@@ -1,5 +1,5 @@
-//! Executes the DAG of one block: effects in program order, then outputs, each after what it needs. A value is freed after
-//! its last use.
+//! Executes the DAG of one block: effects in program order, then outputs, each after what it needs. A value is freed
+//! after its last use.
 
 use crate::compiled_dag::{CompiledDag, Step};
 use crate::engine::Engine;
@@ -28,8 +28,8 @@ pub(crate) enum Destination {
     },
 }
 
-/// Runs a DAG on these variables; returns the values of its outputs, in their order. After an error, variables that were to
-/// be assigned may have lost their values.
+/// Runs a DAG on these variables; returns the values of its outputs, in their order. After an error, variables that
+/// were to be assigned may have lost their values.
 pub(crate) fn execute(
     engine: &Engine,
     compiled: &CompiledDag,

@@ -1,5 +1,5 @@
-//! Blocks of scalars alone, such as the counters and conditions of loops: compiled once for the types that they meet, they
-//! run without anything that matrices need (memory, threads, times of operators).
+//! Blocks of scalars alone, such as the counters and conditions of loops: compiled once for the types that they meet,
+//! they run without anything that matrices need (memory, threads, times of operators).
 
 use crate::scalars;
 use crate::value::{RuntimeValue, Variables};
@@ -11,6 +11,9 @@ use fuseline_ir::{ScalarType, Value};
 /// The steps of a block whose operators all give numbers or truth values, and which has no effects.
 #[derive(Debug)]
 pub(crate) struct ScalarBlock {
+    /// All variables that the block reads as it is written, with the types that it is for: compilation leaves some of
+    /// them out because of what they are, such as a matrix of which only the dimensions are asked.
+    reads: Vec<(String, ScalarType)>,
     /// Each gives one value, of those before it.
     steps: Vec<Step>,
     outputs: Vec<ScalarOutput>,
@@ -33,8 +36,8 @@ pub(crate) struct ScalarOutput {
 /// An operator on the values of these steps.
 #[derive(Debug)]
 enum Step {
-    /// A variable of this type.
-    Read(String, ScalarType),
+    /// A variable.
+    Read(String),
     Literal(Value),
     Unary(UnaryOp, usize),
     Binary(BinaryOp, [usize; 2]),
@@ -43,16 +46,22 @@ enum Step {
 }
 
 impl ScalarBlock {
-    /// The steps of a compiled DAG for variables of the types that these have; `None` where it is about more than scalars.
-    pub(crate) fn of(dag: &HopDag, variables: &Variables) -> Option<ScalarBlock> {
+    /// The steps of a compiled DAG for variables of the types that these have; `None` where it, or what it was compiled
+    /// from, is about more than scalars.
+    pub(crate) fn of(dag: &HopDag, sized: &HopDag, variables: &Variables) -> Option<ScalarBlock> {
         if !dag.effects.is_empty() {
             return None;
         }
+        let number = |name: &str| match variables.get(name) {
+            Some(RuntimeValue::Scalar(value)) => value.as_f64().map(|_| (name.to_owned(), value.scalar_type())),
+            _ => None,
+        };
+        let reads = sized.reads().map(|(_, name)| number(name)).collect::<Option<Vec<_>>>()?;
         let mut step_of = SecondaryMap::<HopId, usize>::new();
         let mut steps = Vec::with_capacity(dag.hops.len());
         for (id, hop) in dag.hops.iter() {
             step_of[id] = steps.len();
-            steps.push(step(hop, &step_of, variables)?);
+            steps.push(step(hop, &step_of)?);
         }
         let outputs = dag.outputs.iter().map(|output| {
             let hop = &dag[output.hop];
@@ -62,8 +71,8 @@ impl ScalarBlock {
             };
             ScalarOutput { name: output.name.clone(), span: hop.span, copied, step: step_of[output.hop] }
         });
-        let operations = steps.iter().filter(|step| !matches!(step, Step::Read(..) | Step::Literal(_))).count() as u64;
-        Some(ScalarBlock { outputs: outputs.collect(), steps, operations })
+        let operations = steps.iter().filter(|step| !matches!(step, Step::Read(_) | Step::Literal(_))).count() as u64;
+        Some(ScalarBlock { outputs: outputs.collect(), reads, steps, operations })
     }
 
     pub(crate) fn outputs(&self) -> &[ScalarOutput] {
@@ -75,28 +84,34 @@ impl ScalarBlock {
         self.operations
     }
 
-    /// Computes the values of all steps; whether the variables have the types that the block is for, and every step has a
-    /// value. Where they do not, whoever runs the block in the general way finds out why.
+    /// Computes the values of all steps; whether the variables have the types that the block is for, and every step has
+    /// a value. Where they do not, whoever runs the block in the general way finds out why.
     pub(crate) fn compute(&self, variables: &Variables, values: &mut Vec<Value>) -> bool {
         values.clear();
-        self.steps.iter().all(|step| match step.value(variables, values) {
-            Some(value) => {
-                values.push(value);
-                true
-            }
-            None => false,
-        })
+        self.reads.iter().all(|read| has_type(variables, read))
+            && self.steps.iter().all(|step| match step.value(variables, values) {
+                Some(value) => {
+                    values.push(value);
+                    true
+                }
+                None => false,
+            })
+    }
+}
+
+/// Whether a variable has this type.
+fn has_type(variables: &Variables, (name, scalar_type): &(String, ScalarType)) -> bool {
+    match variables.get(name) {
+        Some(RuntimeValue::Scalar(value)) => value.scalar_type() == *scalar_type,
+        _ => false,
     }
 }
 
 /// The step of an operator.
-fn step(hop: &Hop, step_of: &SecondaryMap<HopId, usize>, variables: &Variables) -> Option<Step> {
+fn step(hop: &Hop, step_of: &SecondaryMap<HopId, usize>) -> Option<Step> {
     let input = |position: usize| step_of[hop.inputs[position]];
     Some(match &hop.op {
-        HopOp::Read(name) => match variables.get(name)? {
-            RuntimeValue::Scalar(value) if value.as_f64().is_some() => Step::Read(name.clone(), value.scalar_type()),
-            _ => return None,
-        },
+        HopOp::Read(name) => Step::Read(name.clone()),
         HopOp::Literal(value) if value.as_f64().is_some() => Step::Literal(value.clone()),
         HopOp::Unary(op) => Step::Unary(*op, input(0)),
         HopOp::Binary(op) => Step::Binary(*op, [input(0), input(1)]),
@@ -111,8 +126,8 @@ fn step(hop: &Hop, step_of: &SecondaryMap<HopId, usize>, variables: &Variables) 
 impl Step {
     fn value(&self, variables: &Variables, values: &[Value]) -> Option<Value> {
         match self {
-            Step::Read(name, scalar_type) => match variables.get(name) {
-                Some(RuntimeValue::Scalar(value)) if value.scalar_type() == *scalar_type => Some(value.clone()),
+            Step::Read(name) => match variables.get(name) {
+                Some(RuntimeValue::Scalar(value)) => Some(value.clone()),
                 _ => None,
             },
             Step::Literal(value) => Some(value.clone()),
@@ -131,7 +146,7 @@ mod tests {
 
     fn block(text: &str, variables: &Variables) -> Option<ScalarBlock> {
         let (_, dag) = hop::parse(text).expect("the text is well-formed").remove(0);
-        ScalarBlock::of(&dag, variables)
+        ScalarBlock::of(&dag, &dag, variables)
     }
 
     fn variables(named: &[(&str, RuntimeValue)]) -> Variables {
@@ -155,6 +170,21 @@ mod tests {
             assert!(!block.compute(&variables(&[("i", other)]), &mut values), "another type");
         }
         assert!(!block.compute(&Variables::new(), &mut values), "no value");
+    }
+
+    /// Compilation knows dimensions, and leaves the matrix out.
+    #[test]
+    fn what_a_block_reads_as_it_is_written_counts() {
+        let parse = |text: &str| hop::parse(text).expect("the text is well-formed").remove(0).1;
+        let compiled = parse("hops @block {\n  %0 = literal 4 : i64\n  write \"n\" %0\n}\n");
+        let written = parse("hops @block {\n  %0 = read \"X\" : f64[4x1]\n  %1 = nrow %0 : i64\n  write \"n\" %1\n}\n");
+        let given = variables(&[("X", fuseline_matrix::Dense::zeros(4, 1).into())]);
+        assert!(ScalarBlock::of(&compiled, &written, &given).is_none());
+        let flag = parse("hops @block {\n  %0 = read \"b\" : f64\n  %1 = literal 4 : i64\n  write \"n\" %1\n}\n");
+        let block = ScalarBlock::of(&compiled, &flag, &variables(&[("b", 1.0.into())])).expect("scalars alone");
+        let mut values = Vec::new();
+        assert!(block.compute(&variables(&[("b", 2.0.into())]), &mut values));
+        assert!(!block.compute(&given, &mut values) && !block.compute(&variables(&[("b", true.into())]), &mut values));
     }
 
     #[test]

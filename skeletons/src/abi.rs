@@ -16,9 +16,9 @@
 //! | Outer | dense | tile of X without zeros | dense rows | as Cell dense; U and V as below; `products` of both: row `r` at `r * cols` |
 //! | Outer | sparse | CSR rows | non-zeros of X | gathered / gathered / per row; U: rows of the unit, in `left_mm`; V: all of it; `products` of both |
 //!
-//! In sparse entries positions are relative to the unit: row `r` owns positions
-//! `row_offsets[r] - row_offsets[0] .. row_offsets[r + 1] - row_offsets[0]` of `columns` and `values`. Columns ascend, but for
-//! those of joined rows, which may have any order.
+//! In sparse entries positions are relative to the unit: row `r` owns positions `row_offsets[r] - row_offsets[0] ..
+//! row_offsets[r + 1] - row_offsets[0]` of `columns` and `values`. Columns ascend, but for those of joined rows, which
+//! may have any order.
 //!
 //! A side that is read by row begins at column 0 of the unit's first row: column `j` of row `r` (`SideRowScalar`), and a
 //! range of columns from `j` on (`SideRow`), lie at `r * row_stride + j`. Columns that no node reads may hold anything. A

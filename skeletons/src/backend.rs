@@ -118,8 +118,8 @@ impl CompiledCPlan {
         self.kernel.scratch_len(unit)
     }
 
-    /// How many row vectors, or tiles of cells, scratch memory has room for: where the longest vector has a value more, a unit
-    /// needs so many more values for each of its rows. What is there for narrow rows alone does not count.
+    /// How many row vectors, or tiles of cells, scratch memory has room for: where the longest vector has a value more,
+    /// a unit needs so many more values for each of its rows. What is there for narrow rows alone does not count.
     pub fn buffers(&self) -> usize {
         let scratch = |longest| self.scratch_len(UnitSize { rows: 1, positions: 0, longest });
         let line = 8;

@@ -40,8 +40,8 @@ pub(crate) struct Binding<'a> {
     pub(crate) positions: Positions,
     /// The side inputs whose rows are joined with those of the main input for these units, by number.
     pub(crate) joined: Vec<usize>,
-    /// The side inputs that meet the main input in these units, by number: where one of them has no position, nothing is
-    /// contributed. None where rows are joined.
+    /// The side inputs that meet the main input in these units, by number: where one of them has no position, nothing
+    /// is contributed. None where rows are joined.
     pub(crate) met: Vec<usize>,
     /// What each output of a plan over cells has, or takes in, where these units have no positions.
     pub(crate) elsewhere: Vec<f64>,
@@ -157,8 +157,8 @@ impl<'a> Binding<'a> {
         !self.joined.is_empty() || !self.met.is_empty()
     }
 
-    /// Whether something asks for the columns of joined rows in their order: what looks them up in rows beside them, and a
-    /// result with their pattern.
+    /// Whether something asks for the columns of joined rows in their order: what looks them up in rows beside them,
+    /// and a result with their pattern.
     pub(crate) fn needs_ascending_columns(&self) -> bool {
         let looks_up = |(input, side): (usize, &Option<SideInput<'_>>)| match side.as_ref().map(|side| side.role) {
             Some(Role::Cell) => !self.joined.contains(&input),

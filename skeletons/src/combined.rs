@@ -1,6 +1,6 @@
-//! Rows of several sparse matrices, combined: joined, so that a unit has a position wherever one of them has, for plans that
-//! are zero where all of these are ([`fuseline_ir::cplan::CPlan::joined_rows`]), or met, so that it has one where all of them
-//! have, for plans that are zero where one of these is ([`fuseline_ir::cplan::CPlan::met_cells`]).
+//! Rows of several sparse matrices, combined: joined, so that a unit has a position wherever one of them has, for plans
+//! that are zero where all of these are ([`fuseline_ir::cplan::CPlan::joined_rows`]), or met, so that it has one where
+//! all of them have, for plans that are zero where one of these is ([`fuseline_ir::cplan::CPlan::met_cells`]).
 
 use crate::dense_row::DenseRow;
 use crate::layout::leading;
@@ -38,12 +38,13 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// How many times as long as another one a row is from which on it is searched for the other's columns: a search ends where no
-/// processor expects it, which takes as long as streaming so many positions.
+/// How many times as long as another one a row is from which on it is searched for the other's columns: a search ends
+/// where no processor expects it, which takes as long as streaming so many positions.
 const SEARCHED: usize = 32;
 /// That number where rows would have to be merged.
 const SEARCHED_FOR_MERGES: usize = 8;
-/// Positions of a row from which on it is worth to look for the part of another one in its columns: it may be a part itself.
+/// Positions of a row from which on it is worth to look for the part of another one in its columns: it may be a part
+/// itself.
 const LONG_ROW: usize = 1024;
 
 /// The combined rows of a unit.
@@ -51,6 +52,7 @@ const LONG_ROW: usize = 1024;
 pub(crate) struct CombinedRows {
     /// Where rows begin and, of the last one, end.
     offsets: Vec<usize>,
+    run: [usize; 2],
     columns: Vec<u32>,
     /// The cells of each matrix at all positions.
     values: Vec<Vec<f64>>,
@@ -89,6 +91,7 @@ impl CombinedRows {
             };
             self.offsets.push(count);
         }
+        self.run = [0, count];
     }
 
     /// Keeps of a segment of the first matrix the non-zeros in whose columns all others have positions, too.
@@ -111,11 +114,12 @@ impl CombinedRows {
             count += self.meet_row(count, row, &others, numbers.get(r), main.cols());
             self.offsets.push(count);
         }
-        if segment.rows == 1 {
-            // Perhaps a run over several rows that nobody tells apart.
-            self.offsets.truncate(1);
-            self.offsets.push(count);
-        }
+        self.run = [0, count];
+    }
+
+    /// Where the positions begin and end: all that code needs of a run over rows that it does not tell apart.
+    pub(crate) fn run(&self) -> &[usize; 2] {
+        &self.run
     }
 
     /// Where rows begin and, of the last one, end.
@@ -211,7 +215,8 @@ impl CombinedRows {
         }
     }
 
-    /// Keeps of these positions, which have cells of some matrices already, those in whose columns a further one has some.
+    /// Keeps of these positions, which have cells of some matrices already, those in whose columns a further one has
+    /// some.
     fn meet_next(&mut self, positions: Range<usize>, other: SparseRow<'_>, place: usize) -> usize {
         let (start, mut kept, mut next) = (positions.start, positions.start, 0);
         let steps = other.len() >= SEARCHED_FOR_MERGES * positions.len();
@@ -294,7 +299,8 @@ fn merge(row: SparseRow<'_>, other: SparseRow<'_>, out: JoinedCells<'_>) -> usiz
     count
 }
 
-/// Writes the columns that are in one of two rows, without a branch that depends on where they meet; how many these are.
+/// Writes the columns that are in one of two rows, without a branch that depends on where they meet; how many these
+/// are.
 fn join_columns(left: &[u32], right: &[u32], out: &mut [u32]) -> usize {
     let (mut p, mut q, mut count) = (0, 0, 0);
     while p < left.len() && q < right.len() {
@@ -355,6 +361,7 @@ mod tests {
             assert_eq!(joined.values(2), [0.0, 0.0, 0.0, 7.0, 8.0, 0.0, 0.0]);
         }
     }
+
     /// The positions that are left, with the cells of all matrices there, by the definition.
     fn met(matrices: &[&Csr], row: usize, columns: Range<u32>) -> Vec<(u32, Vec<u64>)> {
         let cell = |csr: &Csr, column: u32| {
@@ -369,8 +376,8 @@ mod tests {
         all.collect()
     }
 
-    /// Rows of all lengths beside each other, in matrices that a dense row can hold and wider ones, whole and in parts, stored
-    /// zeros and NaN among them.
+    /// Rows of all lengths beside each other, in matrices that a dense row can hold and wider ones, whole and in parts,
+    /// stored zeros and NaN among them.
     #[test]
     fn positions_that_meet_are_those_of_all_matrices() {
         for (cols, stride) in [(60_u32, 1), (5000, 80), (200_000, 3300)] {
@@ -407,10 +414,10 @@ mod tests {
                         .collect();
                     assert_eq!(found, met(matrices, row, 0..cols), "row {row} of {} matrices", matrices.len());
                 }
-                // All rows as one run.
-                let total = combined.columns().len();
+                // All rows as one run, whose rows what is looked up beside it must know.
+                let (total, offsets) = (combined.columns().len(), combined.offsets().to_vec());
                 combined.meet(Segment { rows: 1, ..all }, &visited, &matrices[1..]);
-                assert_eq!(combined.offsets(), [0, total]);
+                assert_eq!((combined.run(), combined.offsets()), (&[0, total], &offsets[..]));
                 // The last row, from its second position on to the one before the last.
                 let ends = matrices[0].row_offsets();
                 let part = Segment { first_row: 11, rows: 1, start: ends[11] + 1, end: ends[12] - 1 };

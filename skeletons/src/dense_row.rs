@@ -47,8 +47,8 @@ impl DenseRow {
         }
     }
 
-    /// The non-zeros of a row of so many columns in whose columns another one has positions, with the cells of both; how many
-    /// these are. One more is written behind them.
+    /// The non-zeros of a row of so many columns in whose columns another one has positions, with the cells of both;
+    /// how many these are. One more is written behind them.
     pub(crate) fn meet(
         &mut self,
         row: SparseRow<'_>,

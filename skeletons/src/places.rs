@@ -1,5 +1,5 @@
-//! The places of a joined row's columns: where each of them lies among the positions, found without a search and without a
-//! branch that depends on where rows meet.
+//! The places of a joined row's columns: where each of them lies among the positions, found without a search and
+//! without a branch that depends on where rows meet.
 
 use crate::dense_row::{FEW, MANY};
 use fuseline_matrix::SparseRow;
@@ -36,8 +36,8 @@ impl Places {
 }
 
 impl PlacesOfRow<'_> {
-    /// Writes the cells of a row to the places of their columns, new ones behind the `count` positions so far; how many there
-    /// are then.
+    /// Writes the cells of a row to the places of their columns, new ones behind the `count` positions so far; how many
+    /// there are then.
     pub(crate) fn add(&mut self, row: SparseRow<'_>, columns: &mut [u32], cells: &mut [f64], count: usize) -> usize {
         match self {
             PlacesOfRow::Few(places) => add(places, row, columns, cells, count),

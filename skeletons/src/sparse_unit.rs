@@ -40,7 +40,10 @@ impl<'a> SparseUnit<'a> {
     pub(crate) fn of_combined(combined: &'a CombinedRows, numbers: RowNumbers<'a>, rows: usize, cols: usize) -> Self {
         let (offsets, columns, values) = (combined.offsets(), combined.columns(), combined.values(0));
         let positions = Positions { numbers, offsets, start: 0, end: values.len(), columns, first_col: 0, cols };
-        let (row_offsets, combined) = (offsets, Some(combined));
+        // Of several rows that nobody tells apart one run is made; what is looked up beside it goes by rows all the
+        // same.
+        let row_offsets = if rows == 1 { &combined.run()[..] } else { offsets };
+        let combined = Some(combined);
         SparseUnit { rows, first_col: 0, cols, columns, row_offsets, values, products: &[], combined, positions }
     }
 

@@ -135,8 +135,8 @@ impl StagePrinter {
     }
 }
 
-/// How many of a plan's row vectors its code has in memory, where the plan has any: others stay in registers, or are read where
-/// they lie.
+/// How many of a plan's row vectors its code has in memory, where the plan has any: others stay in registers, or are
+/// read where they lie.
 fn row_vectors(compiled: &CompiledCPlan) -> String {
     match compiled.plan().row_buffers().count() {
         0 => String::new(),

@@ -1,5 +1,5 @@
-//! Real sparse matrices: discretised differential equations and ratings of films, which two Python packages bring. `SciPy`
-//! computes what people compute of them; every mode must agree with it, and all tiers of a mode in every bit.
+//! Real sparse matrices: discretised differential equations and ratings of films, which two Python packages bring.
+//! `SciPy` computes what people compute of them; every mode must agree with it, and all tiers of a mode in every bit.
 
 use crate::environment::run_python;
 use crate::long::is_long;
@@ -32,8 +32,8 @@ const OPERANDS: &str = "x = (seq(0, ncol(A) - 1) * 7 %% 13 - 6) / 4\nu = (seq(0,
     V = (seq(0, ncol(A) - 1) %*% matrix(\"3 5 7\", rows=1, cols=3) %% 13 - 6) / 4\n\
     U = (seq(0, nrow(A) - 1) %*% matrix(\"7 9 11\", rows=1, cols=3) %% 13 - 6) / 4\n";
 
-/// How far results may be from those of `SciPy`, as a share of the largest: sums of some hundred thousand terms, whose order
-/// differs.
+/// How far results may be from those of `SciPy`, as a share of the largest: sums of some hundred thousand terms, whose
+/// order differs.
 const TOLERANCE: f64 = 1e-10;
 
 const MODES: [Mode; 5] = [Mode::Base, Mode::Fused, Mode::Gen, Mode::GenFuseAll, Mode::GenFuseNoRedundancy];

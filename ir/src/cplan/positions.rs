@@ -86,9 +86,9 @@ impl CPlan {
         is_taken.then_some((joined, values))
     }
 
-    /// Those of these side inputs, which are sparse, beside whose zeros nothing is contributed, whatever the main input is there:
-    /// where units of the main input's non-zeros are aggregated, positions that one of these lacks need not be visited. None
-    /// where cells have places in the result, or zeros count.
+    /// The side inputs of a list, which are sparse, beside whose zeros nothing is contributed, whatever the main input
+    /// is there: where units of the main input's non-zeros are aggregated, positions that one of these lacks need not
+    /// be visited. None where cells have places in the result, or zeros count.
     pub fn met_cells(&self, strict: bool, sparse: &[CInputId]) -> Vec<CInputId> {
         if sparse.is_empty() || !self.outputs.iter().all(|output| output.agg().is_some_and(AggOp::ignores_zeros)) {
             return Vec::new();
@@ -100,9 +100,9 @@ impl CPlan {
         self.candidates_of(sparse).into_iter().filter(annihilates).collect()
     }
 
-    /// Those of these side inputs, which are sparse and lie by position like this main row, beside whose zeros a Row plan takes
-    /// in nothing but zeros, whatever the main input is there. None where values by position are stored: their pattern is
-    /// the main input's.
+    /// The side inputs of a list, which are sparse and lie by position like this main row, beside whose zeros a Row
+    /// plan takes in nothing but zeros, whatever the main input is there. None where values by position are stored:
+    /// their pattern is the main input's.
     pub fn met_rows(&self, positions: &Positions, sparse: &[CInputId]) -> Vec<CInputId> {
         let annihilates = |input: &CInputId| {
             let values = self.values_at_zero(false, false, &[*input], &|_| None);

@@ -11,8 +11,8 @@
 //! }
 //! ```
 //!
-//! `ring` is the number of row vectors in memory at a time ([`RowBuffers`](super::RowBuffers)); it follows from the plan, may be
-//! left out, and is checked.
+//! `ring` is the number of row vectors in memory at a time ([`RowBuffers`](super::RowBuffers)); it follows from the
+//! plan, may be left out, and is checked.
 
 use super::{Bits, CInput, CInputId, CNode, CNodeId, COutput, CPlan, ColumnRange, StatedOutput, Variant};
 use crate::ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};

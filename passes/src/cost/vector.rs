@@ -248,8 +248,8 @@ impl<'a> CellPass<'a> {
         Some(id) != self.driver && context.hop(id).size.same_dims(&self.space) && sparsity(context, id) == 1.0
     }
 
-    /// Whether nothing asks for the columns of joined rows in their order: no result is stored by cell, and beside what is joined
-    /// there are neither row vectors nor sparse matrices.
+    /// Whether nothing asks for the columns of joined rows in their order: no result is stored by cell, and beside what
+    /// is joined there are neither row vectors nor sparse matrices.
     fn joins_in_any_order(&self, context: &Context<'_>) -> bool {
         let aggregates = |&root: &HopId| matches!(context.hop(root).op, HopOp::AggUnary(..) | HopOp::MatMul);
         let is_looked_up = |&id: &HopId| {
@@ -260,8 +260,8 @@ impl<'a> CellPass<'a> {
         self.operator.roots.iter().all(aggregates) && !self.operator.inputs.iter().any(is_looked_up)
     }
 
-    /// The share of a sparse input's non-zeros that searches for those of a driver touch, where its rows are so much longer that
-    /// a fused operator searches them.
+    /// The share of a sparse input's non-zeros that searches for those of a driver touch, where its rows are so much
+    /// longer that a fused operator searches them.
     fn share_searched(&self, context: &Context<'_>, id: HopId) -> Option<f64> {
         let driver = self.driver.filter(|&driver| driver != id && self.operator.template.is_some())?;
         let is_searchable = context.hop(id).size.same_dims(&self.space) && sparsity(context, id) < 1.0;

@@ -1,9 +1,10 @@
 //! Memory estimates: bytes of the output and of the inputs of every operator, from worst-case sizes. They decide
 //! between execution types and feed the cost model (sections 2.1 and 4.3).
 //!
-//! No output takes more than its estimate (P015), with one exception: how many values `rand(sparsity=s)` draws is up to chance,
-//! so that its estimate, and those of what is computed from it, may be exceeded, once in a billion runs. Estimates of dense
-//! outputs are what these take, those of sparse ones take every position for a non-zero that may be one.
+//! No output takes more than its estimate (P015), with one exception: how many values `rand(sparsity=s)` draws is up to
+//! chance, so that its estimate, and those of what is computed from it, may be exceeded, once in a billion runs.
+//! Estimates of dense outputs are what these take, those of sparse ones take every position for a non-zero that may be
+//! one.
 
 use crate::hops::drawn_share;
 use cranelift_entity::{EntitySet, SecondaryMap};
@@ -79,8 +80,8 @@ fn bytes_of_size(data_type: DataType, size: &SizeInfo) -> Option<u64> {
     }
 }
 
-/// The operators whose outputs are stored dense, however few non-zeros these have: kernels decide by the formats of their inputs,
-/// and few look at what they computed.
+/// The operators whose outputs are stored dense, however few non-zeros these have: kernels decide by the formats of
+/// their inputs, and few look at what they computed.
 pub(crate) fn dense_outputs(dag: &HopDag) -> EntitySet<HopId> {
     let mut dense = EntitySet::with_capacity(dag.hops.len());
     for (id, hop) in dag.hops.iter().filter(|(_, hop)| hop.is_matrix()) {
@@ -111,8 +112,8 @@ fn is_computed_dense(dag: &HopDag, hop: &Hop, dense: &EntitySet<HopId>) -> bool 
     }
 }
 
-/// The DAG with the most non-zeros that its operators of random values draw, and what follows from these; none if it has no
-/// such operators.
+/// The DAG with the most non-zeros that its operators of random values draw, and what follows from these; none if it
+/// has no such operators.
 fn with_drawn_sizes(dag: &HopDag) -> Option<HopDag> {
     dag.hops.values().find(|hop| most_drawn(dag, hop).is_some())?;
     let mut sized = dag.clone();
@@ -133,8 +134,8 @@ fn inferred_non_zeros(sized: &HopDag, hop: &Hop) -> Option<u64> {
     infer::output(sized, &hop.op, &hop.inputs).ok().and_then(|(_, size)| size.nnz)
 }
 
-/// By how much a sum of independent draws exceeds its mean, at most, but for once in a billion times (the inequality of S. N.
-/// Bernstein for sums of this variance).
+/// By how much a sum of independent draws exceeds its mean, at most, but for once in a billion times (the inequality of
+/// S. N. Bernstein for sums of this variance).
 fn excess(variance: f64) -> f64 {
     /// The logarithm of a billion.
     const LOGARITHM: f64 = 20.723;

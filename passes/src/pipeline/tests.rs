@@ -68,8 +68,8 @@ fn expression_1_is_an_outer_and_a_cell_operator() {
     assert_eq!(outcome.plans[1].inputs.len(), 3);
 }
 
-/// The residuals of a factorisation at the ratings are zero where there are none, since the product and what is subtracted
-/// are: one pass over the ratings, with the factors.
+/// The residuals of a factorisation at the ratings are zero where there are none, since the product and what is
+/// subtracted are: one pass over the ratings, with the factors.
 #[test]
 fn a_gradient_by_residuals_is_one_outer_operator() {
     let mut d = Dag::default();

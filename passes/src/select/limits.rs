@@ -106,8 +106,8 @@ pub struct SearchLimits {
     /// The most interesting points for which [`super::SelectPolicy::Exhaustive`] costs every plan; partitions with more
     /// are searched with pruning.
     pub exhaustive_points: usize,
-    /// Whether [`super::SelectPolicy::FuseAll`] and [`super::SelectPolicy::FuseNoRedundancy`] are the paper's, which leave
-    /// aggregates that share an input apart (P171). Otherwise they merge them like every other policy.
+    /// Whether [`super::SelectPolicy::FuseAll`] and [`super::SelectPolicy::FuseNoRedundancy`] are the paper's, which
+    /// leave aggregates that share an input apart (P171). Otherwise they merge them like every other policy.
     pub paper_heuristics: bool,
 }
 

@@ -260,7 +260,8 @@ fn execution_follows_from_the_inputs() {
     assert_close(read(&model), 0.8e6 / 6e9 + 0.8e6 / 0.6e9 + 8e3 / 0.1e9);
 }
 
-/// P015: random values count as often as they are drawn, so that an aggregate of a few of them fits where their cells would not.
+/// P015: random values count as often as they are drawn, so that an aggregate of a few of them fits where their cells
+/// would not.
 #[test]
 fn a_budget_counts_what_is_drawn() {
     let mut d = Dag::default();

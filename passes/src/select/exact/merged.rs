@@ -62,7 +62,8 @@ impl Aggregate {
     }
 }
 
-/// All unions of one operator of each aggregate of a set, by number. An aggregate more makes them those of a larger set.
+/// All unions of one operator of each aggregate of a set, by number. An aggregate more makes them those of a larger
+/// set.
 pub(super) type Unions = Vec<Union>;
 
 /// One operator of each of several aggregates.
@@ -71,8 +72,8 @@ pub(super) enum Union {
     Pass(Pass),
     /// They cannot be merged. With others between them they may.
     Apart,
-    /// One fuses what another one reads: the union with its operator that fuses it, too, is the one to take, whatever else
-    /// is in it.
+    /// One fuses what another one reads: the union with its operator that fuses it, too, is the one to take, whatever
+    /// else is in it.
     Redundant,
 }
 
@@ -102,8 +103,8 @@ fn is_redundant(parts: &[(&Candidate, &Pass)], free: &BTreeMap<HopId, Member>) -
 }
 
 impl Merged {
-    /// The operators of all these aggregates together, and the unions that they were chosen from. `free` has the groups that may
-    /// or may not be materialised, `without_last` the unions of all these aggregates but the last one.
+    /// The operators of all these aggregates together, and the unions that they were chosen from. `free` has the groups
+    /// that may or may not be materialised, `without_last` the unions of all these aggregates but the last one.
     pub(super) fn new(
         context: &Context<'_>,
         model: &CostModel,
