@@ -23,6 +23,7 @@ const COUNTS: &[&str] = &[
     "dags_optimized",
     "recompilations",
     "block_cache_hits",
+    "scalar_operations",
     "plans_costed",
     "operators_priced",
     "partitions",
