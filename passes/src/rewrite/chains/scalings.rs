@@ -76,7 +76,7 @@ impl<'a> Scalings<'a> {
     pub(super) fn diagonal_matrix(&self, id: HopId) -> Option<Diagonal> {
         let hop = &self.dag[id];
         let column = *hop.inputs.first().filter(|_| hop.op == HopOp::Reorg(ReorgOp::Diag))?;
-        self.size(column).filter(|size| size.is_col_vector())?.known_dims()?;
+        self.size(column).filter(SizeInfo::is_col_vector)?.known_dims()?;
         Some(Diagonal { vector: without_transposes(self.dag, column), op: BinaryOp::Mult })
     }
 
