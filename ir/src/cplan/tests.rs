@@ -634,7 +634,7 @@ fn sparse_factors_meet_where_nothing_but_sums_takes_in_their_products() {
     // A sum of products needs either of the two, and a comparison with zero the product alone.
     let sum = "%0 = main\n%1 = side_cell in1\n%2 = side_cell in2\n%3 = plus %1, %2\n%4 = mult %0, %3";
     assert_eq!(met_by("cell full_agg", &format!("{sum}\nout %4 agg=sum"), false), "");
-    let pattern = "%0 = main\n%1 = side_cell in1\n%2 = literal 0.0\n%3 = not_equal %1, %2\n%4 = side_cell in2\n%5 = plus %0, %4\n\
+    let pattern = "%0 = main\n%1 = side_cell in1\n%2 = literal 0.0\n%3 = ne %1, %2\n%4 = side_cell in2\n%5 = plus %0, %4\n\
         %6 = mult %5, %3\n%7 = mult %6, %0";
     assert_eq!(met_by("cell full_agg", &format!("{pattern}\nout %7 agg=sum"), false), "in1");
     // Of several outputs each needs the position.

@@ -382,8 +382,8 @@ impl Default for Machine {
                 store_row: 0.0,
             },
             start: StartCosts {
-                basic: 1e-6,
-                scalar: 1e-6,
+                basic: 2e-6,
+                scalar: 2e-6,
                 fused: 2e-6,
                 fused_rows: 2e-6,
                 parallel: 0.0,

@@ -119,5 +119,6 @@ fn sums_of_sparse_matrices_visit_the_non_zeros_of_both() {
     let vector = vector_of(&d.dag, Some(TemplateType::Cell), &[both, sum], &[x, y]);
     assert_close(vector.work.flops(), 2.0 * 1.5 * NON_ZEROS as f64);
     assert_close(vector.work.non_zeros, 1.5 * NON_ZEROS as f64);
-    assert_close(vector.work.joined, 1.5 * NON_ZEROS as f64);
+    // A sum takes them in any order, which costs two fifths of a merge.
+    assert_close(vector.work.joined, 0.4 * 1.5 * NON_ZEROS as f64);
 }
