@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn values_are_those_of_operators_and_copies_tell_what_they_copy() {
-        let text = "hops @block {\n  %0 = read \"i\" : i64\n  %1 = literal 2 : i64\n  %2 = + %0, %1 : i64\n  write \"j\" %2\n  \
+        let text = "hops @block {\n  %0 = read \"i\" : i64\n  %1 = literal 2 : i64\n  %2 = plus %0, %1 : i64\n  write \"j\" %2\n  \
             write \"k\" %0\n}\n";
         let given = variables(&[("i", 40_i64.into())]);
         let block = block(text, &given).expect("scalars alone");
