@@ -228,7 +228,7 @@ fn blocks_of_dimensions_are_no_blocks_of_scalars() {
         g = function(Matrix[Double] X) return (Double n) { n = ncol(X) * 2 }\n\
         s = \"\"\nn = 0\nfor (i in 1:6) { Y = matrix(1, rows=7 - i, cols=i); s = s + f(Y) + \" \"; n = n + g(Y) }\n\
         print(s + n)\n";
-    assert_eq!(same(called), "1.0 1.0 1.0 0.0 0.0 0.0 42.0\n");
+    assert_eq!(same(called), "1 1 1 0 0 0 42\n");
 }
 
 /// What was a number may be a text the next time.
