@@ -273,13 +273,14 @@ fn within(row: SparseRow<'_>, first: u32, last: u32) -> SparseRow<'_> {
 fn search(row: SparseRow<'_>, other: SparseRow<'_>, out: JoinedCells<'_>) -> usize {
     let is_shorter = row.len() <= other.len();
     let (short, long) = if is_shorter { (row, other) } else { (other, row) };
+    let JoinedCells { columns, left, right } = out;
     let (mut count, mut next) = (0, 0);
     for (&column, &value) in short.columns.iter().zip(short.values) {
         let rest = &long.columns[next..];
         next += leading(rest.len(), |position| rest[position] < column);
         if long.columns.get(next) == Some(&column) {
             let (own, others) = if is_shorter { (value, long.values[next]) } else { (long.values[next], value) };
-            (out.columns[count], out.left[count], out.right[count]) = (column, own, others);
+            (columns[count], left[count], right[count]) = (column, own, others);
             count += usize::from(own != 0.0);
         }
     }
@@ -288,10 +289,11 @@ fn search(row: SparseRow<'_>, other: SparseRow<'_>, out: JoinedCells<'_>) -> usi
 
 /// The non-zeros of a row in whose columns another one has positions, without a branch that depends on where they meet.
 fn merge(row: SparseRow<'_>, other: SparseRow<'_>, out: JoinedCells<'_>) -> usize {
+    let JoinedCells { columns, left, right } = out;
     let (mut p, mut q, mut count) = (0, 0, 0);
     while p < row.len() && q < other.len() {
         let (one, another) = (row.columns[p], other.columns[q]);
-        (out.columns[count], out.left[count], out.right[count]) = (one, row.values[p], other.values[q]);
+        (columns[count], left[count], right[count]) = (one, row.values[p], other.values[q]);
         count += usize::from(one == another && row.values[p] != 0.0);
         p += usize::from(one <= another);
         q += usize::from(another <= one);

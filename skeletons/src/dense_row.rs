@@ -82,7 +82,8 @@ fn meet<const N: usize>(cells: &mut [f64; N], row: SparseRow<'_>, other: SparseR
         cells[j as usize % N] = value;
     }
     let most = row.len().min(other.len()) + 1;
-    let (columns, left, right) = (&mut out.columns[..most], &mut out.left[..most], &mut out.right[..most]);
+    let JoinedCells { columns, left, right } = out;
+    let (columns, left, right) = (&mut columns[..most], &mut left[..most], &mut right[..most]);
     let mut count = 0;
     for (&j, &value) in other.columns.iter().zip(other.values) {
         let cell = cells[j as usize % N];
