@@ -1,4 +1,4 @@
-//! Oracles that nobody here wrote: SystemDS, R, SciPy on real matrices, and reference data of the NIST. `./x test
+//! Oracles that nobody here wrote: SystemDS, R, `SciPy` on real matrices, and reference data of the NIST. `./x test
 //! --long` installs and asks them.
 
 #[path = "oracles/blocks.rs"]
