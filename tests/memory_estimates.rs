@@ -13,7 +13,7 @@ use fuseline_passes::pipeline::Stage;
 const EXACT: f64 = 1.0;
 /// Chance decides, or a few cells of sums are zero, too.
 const CLOSE: f64 = 1.25;
-/// As many positions count as may hold a non-zero, of which data decide how many do.
+/// Every position counts that may hold a non-zero: data decide how many do.
 const BOUND: f64 = 100.0;
 
 /// Scripts that assign Y, and by which factor the estimate may exceed its bytes. X, D are dense and S, T sparse (600 x

@@ -48,7 +48,7 @@ fn reshaped_matrices_have_the_cells_in_their_order() {
     }
 }
 
-/// As many cells as no memory holds: what is stored as non-zeros is never laid out.
+/// A matrix with more cells than any memory holds: what is stored as non-zeros is never laid out.
 #[test]
 fn reshaped_sparse_matrices_stay_sparse() {
     let matrix = Csr::from_parts(3, 1 << 30, vec![0, 1, 1, 3], vec![5, 0, (1 << 30) - 1], vec![1.0, 2.0, 3.0]);
