@@ -1,12 +1,13 @@
 //! Errors of the façade.
 
+use crate::expression::ExprError;
 use fuseline_ir::DataType;
-use fuseline_ir::hop::infer::ShapeError;
 use fuseline_lang::Diagnostics;
 use fuseline_matrix::{AllocationFailure, CsrError};
 use fuseline_passes::size::ValidationError;
 use fuseline_runtime::RuntimeError;
 use fuseline_skeletons::BackendError;
+use std::sync::Arc;
 use thiserror::Error as ThisError;
 
 /// Why something could not be compiled or run.
@@ -21,7 +22,7 @@ pub enum Error {
     Run(Diagnostics),
     /// An expression whose shapes or types do not fit.
     #[error(transparent)]
-    Shape(#[from] ShapeError),
+    Expression(Arc<ExprError>),
     /// Sizes that do not fit.
     #[error(transparent)]
     Sizes(#[from] ValidationError),
@@ -85,9 +86,6 @@ pub enum Error {
     /// A calibration whose script did not run what it measures.
     #[error("calibration: no operator `{0}` ran")]
     NotMeasured(&'static str),
-    /// Expressions of different builders in one operation.
-    #[error("the operands belong to different builders")]
-    DifferentBuilders,
 }
 
 impl Error {

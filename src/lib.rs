@@ -26,10 +26,14 @@ mod memory;
 mod options;
 mod prepared;
 mod session;
+mod session_builder;
+mod user;
 
 pub use error::Error;
 pub use explain::{ExplainStage, StageCollector, StagePrinter};
-pub use expression::{Builder, Expr};
+pub use expression::{
+    Axis, Compiled, CompiledExprs, Expr, ExprError, Matrix, Operand, OperandOf, Outputs, Place, Scalar, cbind, rbind, where_,
+};
 pub use fuseline_ir as ir;
 pub use fuseline_lang::{Argument, read_script};
 pub use fuseline_matrix::run_context::{Abort, caught};
@@ -44,8 +48,13 @@ pub use fuseline_runtime::{
     CodeFolder, CodeFolderError, CompileStage, Fingerprint, List, ListElement, MOST_THREADS, Mode,
     OptimizerEnvironment, RuntimeValue, Statistics, Variables,
 };
+pub use ndarray;
+pub use sprs;
+pub use library::script_library;
 pub use options::{BackendKind, CompileOptions, CpuFeatures, LlvmLevel, PrimitiveMode};
 pub use prepared::{PreparedScript, ScriptInterface};
+pub use session_builder::SessionBuilder;
+pub use user::{cache_folder, calibrated_machine, calibration_file};
 pub use session::{Interrupter, Outcome, Script, Session};
 
 /// The examples of the README are tests.

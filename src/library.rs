@@ -22,6 +22,15 @@ files! {
     "psnr" "rmse" "scale" "scaleApply" "scaleMinMax" "skewness" "smape" "softmax"
 }
 
+/// The functions of the library, each with the text of the script that defines it.
+///
+/// ```
+/// assert!(fuseline::script_library().any(|(name, text)| name == "l2svm" && text.contains("m_l2svm")));
+/// ```
+pub fn script_library() -> impl Iterator<Item = (&'static str, &'static str)> {
+    FILES.iter().copied()
+}
+
 /// Looks in folders first, then among the files of `algorithms/`.
 #[derive(Debug)]
 pub(crate) struct ScriptLibrary<'a> {

@@ -6,6 +6,7 @@
 use crate::error::Error;
 use crate::session::{Outcome, Script, Session};
 use fuseline_ir::{DataType, Value};
+use fuseline_passes::liveness::assigned_variables;
 use fuseline_runtime::{CompiledBlocks, Observer, RuntimeValue, Variables};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -59,10 +60,35 @@ impl Session {
         text: &str,
         interface: &ScriptInterface<'_>,
     ) -> Result<PreparedScript<'_>, Error> {
+        let outputs: BTreeSet<String> = interface.outputs.iter().map(|name| (*name).to_owned()).collect();
+        self.prepare(name, text, interface, Some(outputs))
+    }
+
+    /// Parses and checks a script of which all variables that it assigns are its outputs, in the place of those that
+    /// the interface names.
+    ///
+    /// # Errors
+    /// All mistakes found, each with its place.
+    pub fn prepare_whole_script(
+        &self,
+        name: &str,
+        text: &str,
+        interface: &ScriptInterface<'_>,
+    ) -> Result<PreparedScript<'_>, Error> {
+        self.prepare(name, text, interface, None)
+    }
+
+    fn prepare(
+        &self,
+        name: &str,
+        text: &str,
+        interface: &ScriptInterface<'_>,
+        outputs: Option<BTreeSet<String>>,
+    ) -> Result<PreparedScript<'_>, Error> {
         let inputs: BTreeMap<String, DataType> =
             interface.inputs.iter().map(|(name, data_type)| ((*name).to_owned(), *data_type)).collect();
-        let outputs: BTreeSet<String> = interface.outputs.iter().map(|name| (*name).to_owned()).collect();
-        let script = self.compile_interface(name, text, interface.arguments, &inputs, Some(&outputs))?;
+        let script = self.compile_interface(name, text, interface.arguments, &inputs, outputs.as_ref())?;
+        let outputs = outputs.unwrap_or_else(|| assigned_variables(script.program()));
         Ok(PreparedScript {
             session: self,
             script,
@@ -122,7 +148,7 @@ impl PreparedScript<'_> {
 }
 
 /// The value as one of the declared type, where it is one.
-fn as_declared(value: RuntimeValue, declared: DataType) -> Option<RuntimeValue> {
+pub(crate) fn as_declared(value: RuntimeValue, declared: DataType) -> Option<RuntimeValue> {
     match value {
         RuntimeValue::Scalar(Value::I64(number)) if declared == DataType::F64 => Some((number as f64).into()),
         value if declared == DataType::Unknown || value.data_type() == declared => Some(value),

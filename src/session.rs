@@ -2,9 +2,11 @@
 
 use crate::error::Error;
 use crate::evaluator::ScriptEvaluator;
+use crate::expression::ExprPrograms;
 use crate::library::ScriptLibrary;
 use crate::located::{invalid, located};
 use crate::options::CompileOptions;
+use crate::session_builder::SessionBuilder;
 use fuseline_ir::DataType;
 use fuseline_ir::hop::HopDag;
 use fuseline_ir::program::{Predicate, Program, StatementBlock};
@@ -28,6 +30,7 @@ use std::time::Instant;
 pub struct Session {
     options: CompileOptions,
     engine: Engine,
+    pub(crate) programs: ExprPrograms,
 }
 
 /// Ends a run of a session from another thread, such as the handler of a signal.
@@ -55,6 +58,11 @@ pub struct Script {
 }
 
 impl Script {
+    /// A program that was built, not parsed.
+    pub(crate) fn of_program(program: Program) -> Script {
+        Script { program, ..Script::default() }
+    }
+
     /// The script for its effects alone: what it prints and writes. Variables that nothing reads are not computed, and
     /// there are no [`Outcome::variables`].
     pub fn for_effects(mut self) -> Self {
@@ -114,6 +122,11 @@ fn unexpected(name: &str, expected: &'static str, value: Option<&RuntimeValue>) 
 }
 
 impl Session {
+    /// A session that is configured step by step.
+    pub fn builder() -> SessionBuilder {
+        SessionBuilder::default()
+    }
+
     /// A session.
     ///
     /// # Errors
@@ -123,7 +136,7 @@ impl Session {
         let cache = if options.plan_cache { PlanCache::default() } else { PlanCache::disabled() };
         let engine = Engine::new(options.engine_options(), backend, primitives(options.isa()), cache)
             .map_err(|error| Error::Threads(error.to_string()))?;
-        Ok(Session { options, engine })
+        Ok(Session { options, engine, programs: ExprPrograms::default() })
     }
 
     /// A session of another configuration that shares the memory and the interrupter, where it has the same budget of
@@ -135,7 +148,8 @@ impl Session {
         let backend = options.backend()?;
         let cache = if options.plan_cache { PlanCache::default() } else { PlanCache::disabled() };
         let engine = self.engine.reconfigured(options.engine_options(), backend, primitives(options.isa()), cache);
-        Ok(Session { options, engine: engine.map_err(|error| Error::Threads(error.to_string()))? })
+        let engine = engine.map_err(|error| Error::Threads(error.to_string()))?;
+        Ok(Session { options, engine, programs: ExprPrograms::default() })
     }
 
     /// What interrupts the runs of this session from another thread.
@@ -296,8 +310,7 @@ impl Session {
     /// Sizes that do not fit, or an operator that fails.
     pub fn run_dag(&self, dag: &HopDag, variables: Variables) -> Result<Outcome, Error> {
         let program = Program { body: vec![StatementBlock::Basic(dag.clone())], ..Program::default() };
-        let script = Script { program, ..Script::default() };
-        self.run(&script, variables, &mut std::io::sink())
+        self.run(&Script::of_program(program), variables, &mut std::io::sink())
     }
 
     /// Compiles one DAG for the sizes of its variables, without running it; `observer` gets every stage.

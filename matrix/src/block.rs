@@ -7,6 +7,7 @@ use crate::layout::{Layout, Wide};
 use crate::narrow::{Narrow, NarrowCsr, NarrowDense};
 use fuseline_ir::ops::math::with_one_nan;
 use fuseline_ir::{Format, SizeInfo};
+use ndarray::{Array2, ArrayView2};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -263,6 +264,20 @@ impl From<Wide> for MatrixBlock {
 impl From<Dense> for MatrixBlock {
     fn from(dense: Dense) -> Self {
         Wide::from(dense).into()
+    }
+}
+
+/// Without a copy in C order, else with one.
+impl From<Array2<f64>> for MatrixBlock {
+    fn from(array: Array2<f64>) -> Self {
+        Dense::from_ndarray(array).into()
+    }
+}
+
+/// With a copy.
+impl From<ArrayView2<'_, f64>> for MatrixBlock {
+    fn from(view: ArrayView2<'_, f64>) -> Self {
+        view.to_owned().into()
     }
 }
 

@@ -172,6 +172,13 @@ pub enum RuntimeErrorKind {
     Internal(String),
 }
 
+impl RuntimeErrorKind {
+    /// Whether memory was refused, by the budget or by the operating system.
+    pub fn is_memory(&self) -> bool {
+        matches!(self, RuntimeErrorKind::Memory { .. } | RuntimeErrorKind::Refused { .. })
+    }
+}
+
 /// Positions and names that a list does not have.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]

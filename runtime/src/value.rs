@@ -7,6 +7,7 @@ use fuseline_matrix::{
     Csr, CsrError, Dense, Frame, MatrixBlock, MemoryKind, NarrowCsr, NarrowDense, Part, Reservation, SMALLEST_RESERVED,
     copied_text,
 };
+use ndarray::Array2;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -211,6 +212,13 @@ impl From<Value> for RuntimeValue {
 impl From<f64> for RuntimeValue {
     fn from(value: f64) -> Self {
         RuntimeValue::Scalar(Value::F64(value))
+    }
+}
+
+/// Without a copy in C order, else with one.
+impl From<Array2<f64>> for RuntimeValue {
+    fn from(array: Array2<f64>) -> Self {
+        RuntimeValue::Matrix(array.into())
     }
 }
 

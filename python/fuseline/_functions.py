@@ -1,0 +1,372 @@
+"""Functions of arrays, as NumPy names them."""
+
+from __future__ import annotations
+
+import builtins
+import operator
+from typing import Any
+
+import numpy as np
+
+from . import _native
+from ._native import Array, matrix
+
+#: Element-wise functions of one array: the name of NumPy, that of the engine, and the type of the result.
+UNARY = {
+    "sqrt": ("sqrt", "float"),
+    "exp": ("exp", "float"),
+    "expm1": ("expm1", "float"),
+    "log": ("log", "float"),
+    "log1p": ("log1p", "float"),
+    "sin": ("sin", "float"),
+    "cos": ("cos", "float"),
+    "tan": ("tan", "float"),
+    "arcsin": ("asin", "float"),
+    "arccos": ("acos", "float"),
+    "arctan": ("atan", "float"),
+    "sinh": ("sinh", "float"),
+    "cosh": ("cosh", "float"),
+    "tanh": ("tanh", "float"),
+    "floor": ("floor", "same"),
+    "ceil": ("ceil", "same"),
+    "absolute": ("abs", "same"),
+    "fabs": ("abs", "float"),
+    "square": ("pow2", "same"),
+    "isnan": ("is_nan", "bool"),
+    "isinf": ("is_inf", "bool"),
+    "logical_not": ("not", "bool"),
+}
+
+#: What NumPy lacks: the name here, that of the engine, the type, and what it is.
+OWN = {
+    "sigmoid": ("sigmoid", "float", "``1 / (1 + exp(-x))``."),
+    "erf": ("erf", "float", "The error function."),
+    "normal_cdf": ("normal_cdf", "float", "The distribution function of the standard normal distribution."),
+    "log_nonzero": ("log_nz", "float", "The logarithm where the cell is not zero, else 0: zeros stay zeros."),
+}
+
+#: Element-wise functions of two arrays: the name of NumPy, and that of the engine.
+BINARY = {
+    "add": "plus",
+    "subtract": "minus",
+    "multiply": "mult",
+    "divide": "div",
+    "floor_divide": "intdiv",
+    "remainder": "mod",
+    "power": "pow",
+    "maximum": "max",
+    "minimum": "min",
+    "equal": "eq",
+    "not_equal": "ne",
+    "less": "lt",
+    "less_equal": "le",
+    "greater": "gt",
+    "greater_equal": "ge",
+    "logical_and": "and",
+    "logical_or": "or",
+    "logical_xor": "xor",
+    "bitwise_and": "bitwand",
+    "bitwise_or": "bitwor",
+    "bitwise_xor": "bitwxor",
+    "left_shift": "bitwshiftl",
+    "right_shift": "bitwshiftr",
+}
+
+
+def _unary(name: str, op: str, kind: str, doc: str):
+    def function(x: Any) -> Array:
+        return as_array(x)._apply(op, kind)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return function
+
+
+def _binary(name: str, op: str):
+    def function(x: Any, y: Any) -> Array:
+        return _native.binary(op, x, y, "same")
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"``numpy.{name}``, of each pair of cells."
+    return function
+
+
+def as_array(x: Any) -> Array:
+    """What is an array, or can be had as one, as an :class:`Array`."""
+    return x if isinstance(x, Array) else matrix(x)
+
+
+def rint(x: Any) -> Array:
+    """The nearest integers; the even one of two."""
+    return _native.rint(as_array(x))
+
+
+def trunc(x: Any) -> Array:
+    """The integers towards zero."""
+    x = as_array(x)
+    return x if x.dtype.kind != "f" else x._apply("sign", "same") * builtins.abs(x)._apply("floor", "same")
+
+
+def sign(x: Any) -> Array:
+    """-1, 0 or 1, and NaN of NaN."""
+    return as_array(x)._apply("sign", "same")
+
+
+def log2(x: Any) -> Array:
+    """The logarithm to base 2."""
+    return _native.binary("log_base", as_array(x), 2.0, "float")
+
+
+def log10(x: Any) -> Array:
+    """The logarithm to base 10."""
+    return _native.binary("log_base", as_array(x), 10.0, "float")
+
+
+def exp2(x: Any) -> Array:
+    """Powers of 2."""
+    return _native.binary("pow", 2.0, as_array(x), "float")
+
+
+def reciprocal(x: Any) -> Array:
+    """``1 / x``."""
+    return 1.0 / as_array(x)
+
+
+def isfinite(x: Any) -> Array:
+    """Whether neither infinite nor NaN."""
+    x = as_array(x)
+    return ~(x._apply("is_nan", "bool") | x._apply("is_inf", "bool"))
+
+
+def positive(x: Any) -> Array:
+    """The array itself."""
+    return +as_array(x)
+
+
+def negative(x: Any) -> Array:
+    """The negative."""
+    return -as_array(x)
+
+
+def invert(x: Any) -> Array:
+    """Bits the other way around."""
+    return ~as_array(x)
+
+
+def deg2rad(x: Any) -> Array:
+    """Degrees as radians."""
+    return as_array(x)._apply("abs", "float") * sign(x) * (np.pi / 180.0) if _is_integer(x) else as_array(x) * (np.pi / 180.0)
+
+
+def rad2deg(x: Any) -> Array:
+    """Radians as degrees."""
+    return as_array(x) * (180.0 / np.pi)
+
+
+def logaddexp(x: Any, y: Any) -> Array:
+    """``log(exp(x) + exp(y))``, without overflow."""
+    x, y = as_array(x), as_array(y)
+    high = maximum(x, y)
+    distance = builtins.abs(x - y)
+    result = high + (-distance)._apply("exp", "float")._apply("log1p", "float")
+    # Equal infinities have no distance.
+    return _native.where(_native.binary("eq", x, y, "same"), high + float(np.log(2.0)), result)
+
+
+def hypot(x: Any, y: Any) -> Array:
+    """``sqrt(x**2 + y**2)``, without overflow."""
+    x, y = builtins.abs(as_array(x)), builtins.abs(as_array(y))
+    high, low = maximum(x, y), minimum(x, y)
+    ratio = low / _native.where(high == 0, 1.0, high)
+    result = high * (1.0 + ratio * ratio)._apply("sqrt", "float")
+    # The ratio of two infinities is none.
+    infinite = x._apply("is_inf", "bool") | y._apply("is_inf", "bool")
+    return _native.where(infinite, float("inf"), result)
+
+
+def heaviside(x: Any, y: Any) -> Array:
+    """0 where negative, 1 where positive, ``y`` where zero."""
+    x = as_array(x)
+    return _native.where(x == 0, y, _native.where(x._apply("is_nan", "bool"), x, (x > 0) * 1.0))
+
+
+def fmax(x: Any, y: Any) -> Array:
+    """The larger of two; the other one of a NaN."""
+    x, y = as_array(x), as_array(y)
+    return _native.where(isnan(x), y, _native.where(isnan(y), x, maximum(x, y)))
+
+
+def fmin(x: Any, y: Any) -> Array:
+    """The smaller of two; the other one of a NaN."""
+    x, y = as_array(x), as_array(y)
+    return _native.where(isnan(x), y, _native.where(isnan(y), x, minimum(x, y)))
+
+
+def copysign(x: Any, y: Any) -> Array:
+    """The size of one with the sign of the other; zeros are positive."""
+    x = builtins.abs(as_array(x))
+    return _native.where(as_array(y) < 0, -x, x)
+
+
+def _is_integer(x: Any) -> bool:
+    return as_array(x).dtype.kind != "f"
+
+
+def concatenate(arrays: Any, axis: int = 0) -> Array:
+    """Arrays one behind the other, along an axis."""
+    return _native.concatenate([as_array(x) for x in arrays], axis)
+
+
+def vstack(arrays: Any) -> Array:
+    """Arrays below each other; vectors are rows."""
+    return concatenate([x if x.ndim == 2 else x[None, :] for x in map(as_array, arrays)], 0)
+
+
+def hstack(arrays: Any) -> Array:
+    """Arrays side by side."""
+    arrays = [as_array(x) for x in arrays]
+    return concatenate(arrays, 0 if arrays[0].ndim == 1 else 1)
+
+
+def stack_columns(arrays: Any) -> Array:
+    """Arrays side by side; vectors are columns: NumPy's ``column_stack``."""
+    return concatenate([x if x.ndim == 2 else x[:, None] for x in map(as_array, arrays)], 1)
+
+
+def cbind(*arrays: Any) -> Array:
+    """Columns side by side, as in R."""
+    return stack_columns(arrays)
+
+
+def rbind(*arrays: Any) -> Array:
+    """Rows below each other, as in R."""
+    return vstack(arrays)
+
+
+def diag(x: Any) -> Array:
+    """The diagonal of a square matrix as a vector, or a vector as the diagonal of a matrix."""
+    return _native.diag(as_array(x))
+
+
+def _extents(shape: Any) -> tuple[int, int | None]:
+    extents = tuple(operator.index(e) for e in shape) if hasattr(shape, "__iter__") else (operator.index(shape),)
+    if len(extents) not in (1, 2):
+        raise ValueError(f"arrays have one or two dimensions, not {len(extents)}")
+    return extents[0], extents[1] if len(extents) == 2 else None
+
+
+def full(shape: Any, value: Any) -> Array:
+    """An array of equal cells."""
+    rows, columns = _extents(shape)
+    return _native.full(rows, columns, value)
+
+
+def zeros(shape: Any) -> Array:
+    """An array of zeros, which takes no memory."""
+    return full(shape, 0.0)
+
+
+def ones(shape: Any) -> Array:
+    """An array of ones."""
+    return full(shape, 1.0)
+
+
+def eye(n: int) -> Array:
+    """The identity matrix, which is sparse."""
+    return diag(ones(n))
+
+
+def full_like(x: Any, value: Any) -> Array:
+    """An array of equal cells, with the shape and the type of another."""
+    x = as_array(x)
+    return full(x.shape, value).astype(x.dtype) if x.ndim else as_array(value)
+
+
+def zeros_like(x: Any) -> Array:
+    """Zeros, with the shape and the type of another array."""
+    return full_like(x, 0)
+
+
+def ones_like(x: Any) -> Array:
+    """Ones, with the shape and the type of another array."""
+    return full_like(x, 1)
+
+
+def arange(start: float, stop: float | None = None, step: float = 1) -> Array:
+    """The numbers from ``start`` (0) to before ``stop``."""
+    if stop is None:
+        start, stop = 0, start
+    count = builtins.max(0, int(np.ceil((stop - start) / step)))
+    integer = all(isinstance(x, (int, np.integer)) for x in (start, stop, step))
+    if count == 0:
+        return full(0, 0 if integer else 0.0)
+    return _native.sequence(float(start), float(step), count, integer)
+
+
+def linspace(start: float, stop: float, num: int = 50) -> Array:
+    """Numbers at equal distances, the ends included."""
+    if num < 2:
+        return full(num, float(start))
+    return start + arange(num) * ((stop - start) / (num - 1))
+
+
+def rand(rows: int, columns: int, *, low: float = 0.0, high: float = 1.0, density: float = 1.0, seed: int = 0) -> Array:
+    """Uniform random numbers, of which the seed decides all; few of them make a sparse matrix."""
+    return _native.rand(rows, columns, (low, high), density, seed, False)
+
+
+def randn(rows: int, columns: int, *, density: float = 1.0, seed: int = 0) -> Array:
+    """Random numbers of the standard normal distribution, of which the seed decides all."""
+    return _native.rand(rows, columns, (0.0, 1.0), density, seed, True)
+
+
+def read(path: Any, **options: Any) -> Array:
+    """A matrix of a file: CSV, MatrixMarket, libsvm, NumPy, and Fuseline's own format, by its name or ``format=``.
+
+    Options are those of ``read`` in DML: ``format``, ``header``, ``sep``, ``rows``, ``cols``, and others.
+    """
+    texts = [(name, "true" if value is True else "false" if value is False else str(value)) for name, value in options.items()]
+    return _native.read_file(str(path), texts)
+
+
+def abs(x: Any) -> Array:
+    """The absolute value."""
+    return builtins.abs(as_array(x))
+
+
+for _name, (_op, _kind) in UNARY.items():
+    globals()[_name] = _unary(_name, _op, _kind, f"``numpy.{_name}``, of each cell.")
+for _name, (_op, _kind, _doc) in OWN.items():
+    globals()[_name] = _unary(_name, _op, _kind, _doc)
+for _name, _op in BINARY.items():
+    globals()[_name] = _binary(_name, _op)
+
+#: Functions of one or two arrays that are NumPy's ufuncs, by the name of NumPy.
+UFUNCS = {
+    name: globals()[name]
+    for name in [
+        *UNARY,
+        *BINARY,
+        "rint",
+        "trunc",
+        "sign",
+        "log2",
+        "log10",
+        "exp2",
+        "reciprocal",
+        "isfinite",
+        "positive",
+        "negative",
+        "invert",
+        "deg2rad",
+        "rad2deg",
+        "logaddexp",
+        "hypot",
+        "heaviside",
+        "fmax",
+        "fmin",
+        "copysign",
+    ]
+}
+
+__all__ = [*UFUNCS, *OWN]

@@ -1,0 +1,430 @@
+"""What NumPy's functions mean where one of their arguments is an :class:`Array`: ufuncs, and functions of arrays."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import numpy as np
+
+from . import _functions as f
+from . import _native, linalg
+from ._native import Array
+
+#: Reductions of ufuncs: ``np.add.reduce`` is a sum.
+_REDUCTIONS = {
+    "add": "sum",
+    "multiply": "prod",
+    "maximum": "max",
+    "minimum": "min",
+    "logical_and": "all",
+    "logical_or": "any",
+}
+
+_ALIASES = {"true_divide": "divide", "mod": "remainder", "conjugate": "positive", "degrees": "rad2deg", "radians": "deg2rad"}
+
+
+def _unsupported(name: str, why: str = "") -> TypeError:
+    reason = f" {why}" if why else ""
+    return TypeError(
+        f"numpy.{name} of a fuseline.Array is not supported{reason}: write x.numpy() for an array of NumPy"
+    )
+
+
+def ufunc(function: np.ufunc, method: str, inputs: tuple, kwargs: dict) -> Any:
+    """A ufunc of NumPy on arrays."""
+    name = _ALIASES.get(function.__name__, function.__name__)
+    if method == "reduce" and name in _REDUCTIONS:
+        return _reduced(name, inputs[0], dict(kwargs))
+    if method == "accumulate" and name in ("add", "multiply"):
+        along = getattr(inputs[0], "cumsum" if name == "add" else "cumprod")
+        return along(kwargs.pop("axis", 0))
+    if method == "outer" and name in f.UFUNCS and len(inputs) == 2:
+        left, right = (f.as_array(x) for x in inputs)
+        if left.ndim == right.ndim == 1:
+            return f.UFUNCS[name](left[:, None], right[None, :])
+    if method != "__call__":
+        raise _unsupported(f"{name}.{method}")
+    options = {key: value for key, value in kwargs.items() if key not in ("casting", "order", "subok") and value is not None}
+    dtype = options.pop("dtype", None)
+    if options:
+        raise _unsupported(name, f"with {', '.join(options)}=")
+    if name == "matmul":
+        result = _native.matmul(*inputs)
+    elif name in f.UFUNCS:
+        result = f.UFUNCS[name](*inputs)
+    else:
+        raise _unsupported(name)
+    return result if dtype is None else result.astype(dtype)
+
+
+def _reduced(name: str, array: Array, kwargs: dict) -> Array:
+    axis = kwargs.pop("axis", 0)
+    keepdims = kwargs.pop("keepdims", False)
+    left = [key for key, value in kwargs.items() if value is not None and value is not np._NoValue]
+    if left:
+        raise _unsupported(f"{name}.reduce", f"with {', '.join(left)}=")
+    return getattr(f.as_array(array), _REDUCTIONS[name])(axis, keepdims=keepdims)
+
+
+_FUNCTIONS: dict[Callable, Callable] = {}
+
+
+def _means(*functions: Callable):
+    """Registers what functions of NumPy mean."""
+
+    def register(meaning: Callable) -> Callable:
+        for function in functions:
+            _FUNCTIONS[function] = meaning
+        return meaning
+
+    return register
+
+
+def function(function: Callable, types: Any, args: tuple, kwargs: dict) -> Any:
+    """A function of NumPy on arrays."""
+    meaning = _FUNCTIONS.get(function)
+    if meaning is None:
+        raise _unsupported(getattr(function, "__name__", str(function)))
+    kwargs = {key: value for key, value in kwargs.items() if value is not np._NoValue and not (key == "out" and value is None)}
+    try:
+        return meaning(*args, **kwargs)
+    except TypeError as error:
+        if "unexpected keyword argument" in str(error):
+            unknown = str(error).rsplit(" ", 1)[-1].strip("'")
+            raise _unsupported(function.__name__, f"with {unknown}=") from None
+        raise
+
+
+def _reduction(name: str):
+    def meaning(a, axis=None, *, keepdims=False, **options):
+        return getattr(f.as_array(a), name)(axis, keepdims=keepdims, **_known(options))
+
+    return meaning
+
+
+def _known(options: dict) -> dict:
+    """Options that say something: NumPy hands on the defaults of some."""
+    for key, value in list(options.items()):
+        if value is None or key == "where" and value is True:
+            del options[key]
+    if "dtype" in options or "out" in options or "initial" in options or "where" in options:
+        name = next(key for key in ("dtype", "out", "initial", "where") if key in options)
+        raise TypeError(f"unexpected keyword argument '{name}'")
+    return options
+
+
+for _name in ("sum", "prod", "mean", "std", "var", "any", "all", "argmax", "argmin", "count_nonzero"):
+    _means(getattr(np, _name))(_reduction(_name))
+_means(np.max, np.amax)(_reduction("max"))
+_means(np.min, np.amin)(_reduction("min"))
+
+
+@_means(np.average)
+def _average(a, axis=None, weights=None, *, keepdims=False):
+    a = f.as_array(a)
+    if weights is None:
+        return a.mean(axis, keepdims=keepdims)
+    weights = f.as_array(weights)
+    if weights.ndim < a.ndim and axis is not None:
+        weights = weights[:, None] if axis in (0, -a.ndim) else weights[None, :]
+    scale = (weights + f.zeros_like(a)).sum(axis, keepdims=keepdims)
+    return (a * weights).sum(axis, keepdims=keepdims) / scale
+
+
+@_means(np.ptp)
+def _ptp(a, axis=None, *, keepdims=False):
+    return a.max(axis, keepdims=keepdims) - a.min(axis, keepdims=keepdims)
+
+
+@_means(np.median)
+def _median(a, axis=None, *, keepdims=False):
+    if axis is not None or keepdims:
+        raise TypeError("unexpected keyword argument 'axis'")
+    return linalg.median(f.as_array(a).ravel())
+
+
+@_means(np.cumsum)
+def _cumsum(a, axis=None):
+    return a.cumsum(axis)
+
+
+@_means(np.cumprod)
+def _cumprod(a, axis=None):
+    return a.cumprod(axis)
+
+
+@_means(np.diff)
+def _diff(a, n=1, axis=-1):
+    for _ in range(n):
+        a = a[1:] - a[:-1] if axis in (0, -a.ndim) else a[:, 1:] - a[:, :-1]
+    return a
+
+
+@_means(np.clip)
+def _clip(a, a_min=None, a_max=None, *, min=None, max=None):
+    return f.as_array(a).clip(a_min if min is None else min, a_max if max is None else max)
+
+
+@_means(np.round, np.around)
+def _round(a, decimals=0):
+    return a.round(decimals)
+
+
+@_means(np.nan_to_num)
+def _nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
+    big = np.finfo(x.dtype).max if x.dtype.kind == "f" else 0.0
+    high, low = big if posinf is None else posinf, -big if neginf is None else neginf
+    x = _native.where(f.isnan(x), nan, x)
+    return _native.where(f.isinf(x), _native.where(x > 0, float(high), float(low)), x)
+
+
+@_means(np.where)
+def _where(condition, x=None, y=None):
+    if x is None or y is None:
+        raise TypeError("numpy.where of one argument gives positions: write np.nonzero(x.numpy())")
+    return _native.where(condition, x, y)
+
+
+@_means(np.dot)
+def _dot(a, b):
+    return f.as_array(a).dot(b)
+
+
+@_means(np.vdot)
+def _vdot(a, b):
+    return f.as_array(a).ravel().dot(f.as_array(b).ravel())
+
+
+@_means(np.inner)
+def _inner(a, b):
+    a, b = f.as_array(a), f.as_array(b)
+    return a.dot(b.T if b.ndim == 2 else b)
+
+
+@_means(np.outer)
+def _outer(a, b):
+    return f.as_array(a).ravel()[:, None] * f.as_array(b).ravel()[None, :]
+
+
+@_means(np.trace)
+def _trace(a):
+    return f.diag(a).sum()
+
+
+@_means(np.diag, np.diagonal)
+def _diag(v):
+    return f.diag(v)
+
+
+@_means(np.transpose, np.matrix_transpose)
+def _transpose(a, axes=None):
+    if axes is not None and tuple(axes) == tuple(range(a.ndim)):
+        return a
+    return a.T
+
+
+@_means(np.swapaxes)
+def _swapaxes(a, axis1, axis2):
+    return a.T if a.ndim == 2 and axis1 % 2 != axis2 % 2 else a
+
+
+@_means(np.reshape)
+def _reshape(a, shape):
+    return a.reshape(shape)
+
+
+@_means(np.ravel)
+def _ravel(a):
+    return a.ravel()
+
+
+@_means(np.squeeze)
+def _squeeze(a, axis=None):
+    kept = [extent for position, extent in enumerate(a.shape) if extent != 1 or axis not in (None, position, position - a.ndim)]
+    return a.reshape(tuple(kept))
+
+
+@_means(np.expand_dims)
+def _expand_dims(a, axis):
+    return a[None] if axis in (0, -a.ndim - 1) else a[..., None]
+
+
+@_means(np.atleast_1d)
+def _atleast_1d(a):
+    return a if a.ndim else a.reshape((1,))
+
+
+@_means(np.atleast_2d)
+def _atleast_2d(a):
+    return a if a.ndim == 2 else a.reshape((1, -1))
+
+
+@_means(np.concatenate)
+def _concatenate(arrays, axis=0):
+    if axis is None:
+        return f.concatenate([f.as_array(x).ravel() for x in arrays], 0)
+    return f.concatenate(arrays, axis)
+
+
+_means(np.vstack)(lambda tup: f.vstack(tup))
+_means(np.hstack)(lambda tup: f.hstack(tup))
+_means(np.column_stack)(lambda tup: f.stack_columns(tup))
+
+
+@_means(np.stack)
+def _stack(arrays, axis=0):
+    columns = [f.as_array(x)[:, None] for x in arrays]
+    stacked = f.concatenate(columns, 1)
+    return stacked if axis in (1, -1) else stacked.T
+
+
+@_means(np.append)
+def _append(arr, values, axis=None):
+    return _concatenate([arr, f.as_array(values)], axis)
+
+
+@_means(np.flip)
+def _flip(m, axis=None):
+    axes = range(m.ndim) if axis is None else [axis % m.ndim]
+    for position in axes:
+        m = m[::-1] if position == 0 else m[:, ::-1]
+    return m
+
+
+_means(np.flipud)(lambda m: m[::-1])
+_means(np.fliplr)(lambda m: m[:, ::-1])
+
+
+@_means(np.tril)
+def _tril(m, k=0):
+    return m * (np.tri(*m.shape, k=k))
+
+
+@_means(np.triu)
+def _triu(m, k=0):
+    return m * (1.0 - np.tri(*m.shape, k=k - 1))
+
+
+@_means(np.take)
+def _take(a, indices, axis=None):
+    if axis is None:
+        return a.ravel()[indices]
+    return a[indices] if axis % a.ndim == 0 else a[:, indices]
+
+
+@_means(np.compress)
+def _compress(condition, a, axis=None):
+    return _take(a, np.flatnonzero(np.asarray(condition)), axis)
+
+
+@_means(np.zeros_like)
+def _zeros_like(a, dtype=None):
+    return f.zeros_like(a) if dtype is None else f.zeros_like(a).astype(dtype)
+
+
+@_means(np.ones_like)
+def _ones_like(a, dtype=None):
+    return f.ones_like(a) if dtype is None else f.ones_like(a).astype(dtype)
+
+
+@_means(np.full_like)
+def _full_like(a, fill_value, dtype=None):
+    return f.full_like(a, fill_value) if dtype is None else f.full_like(a, fill_value).astype(dtype)
+
+
+@_means(np.copy)
+def _copy(a):
+    return +a
+
+
+@_means(np.shape)
+def _shape(a):
+    return a.shape
+
+
+@_means(np.ndim)
+def _ndim(a):
+    return a.ndim
+
+
+@_means(np.size)
+def _size(a, axis=None):
+    return a.size if axis is None else a.shape[axis]
+
+
+@_means(np.real)
+def _real(val):
+    return val
+
+
+@_means(np.imag)
+def _imag(val):
+    return f.zeros_like(val)
+
+
+@_means(np.isclose)
+def _isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
+    a, b = f.as_array(a), f.as_array(b)
+    close = (f.abs(a - b) <= atol + rtol * f.abs(b)) & f.isfinite(b) | (a == b)
+    return close | (f.isnan(a) & f.isnan(b)) if equal_nan else close
+
+
+@_means(np.allclose)
+def _allclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
+    return bool(_isclose(a, b, rtol, atol, equal_nan).all())
+
+
+@_means(np.array_equal)
+def _array_equal(a1, a2, equal_nan=False):
+    a1, a2 = f.as_array(a1), f.as_array(a2)
+    if a1.shape != a2.shape:
+        return False
+    same = a1 == a2
+    return bool((same | (f.isnan(a1) & f.isnan(a2)) if equal_nan else same).all())
+
+
+@_means(np.cov)
+def _cov(m, rowvar=True, *, ddof=None):
+    m = f.as_array(m)
+    m = m.T if rowvar and m.ndim == 2 else m if m.ndim == 2 else m[:, None]
+    centred = m - m.mean(axis=0)
+    result = centred.T @ centred / (m.shape[0] - (1 if ddof is None else ddof))
+    return result if result.shape != (1, 1) else result.reshape(())
+
+
+@_means(np.result_type)
+def _result_type(*arrays_and_dtypes):
+    return np.result_type(*[x.dtype if isinstance(x, Array) else x for x in arrays_and_dtypes])
+
+
+_means(np.linalg.solve)(lambda a, b: linalg.solve(a, b))
+_means(np.linalg.inv)(lambda a: linalg.inv(a))
+_means(np.linalg.det)(lambda a: linalg.det(a))
+_means(np.linalg.cholesky)(lambda a: linalg.cholesky(a))
+_means(np.linalg.eigh)(lambda a: linalg.eigh(a))
+
+
+@_means(np.linalg.norm)
+def _norm(x, ord=None, axis=None, keepdims=False):
+    return linalg.norm(x, ord, axis, keepdims)
+
+
+@_means(np.nansum)
+def _nansum(a, axis=None, *, keepdims=False):
+    return _native.where(f.isnan(a), 0.0, a).sum(axis, keepdims=keepdims)
+
+
+@_means(np.nanmean)
+def _nanmean(a, axis=None, *, keepdims=False):
+    count = (~f.isnan(a)).sum(axis, keepdims=keepdims)
+    return _nansum(a, axis, keepdims=keepdims) / count
+
+
+@_means(np.nanmax)
+def _nanmax(a, axis=None, *, keepdims=False):
+    return _native.where(f.isnan(a), float("-inf"), a).max(axis, keepdims=keepdims)
+
+
+@_means(np.nanmin)
+def _nanmin(a, axis=None, *, keepdims=False):
+    return _native.where(f.isnan(a), float("inf"), a).min(axis, keepdims=keepdims)

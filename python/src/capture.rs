@@ -1,0 +1,326 @@
+//! Arrays of NumPy, matrices of SciPy and what can be had as one of these, as inputs of expressions.
+//!
+//! Doubles in C order are read where they lie, when an expression is evaluated. What lies otherwise is copied here, and
+//! counted. Matrices in Fortran order are read as transposes of what lies there.
+
+use crate::dtype::{DType, Weak};
+use crate::numpy;
+use crate::place;
+use fuseline::ir::Value;
+use fuseline::ir::hop::{HopOp, ReorgOp};
+use fuseline::{Borrowed, Csr, Dense, Expr, MatrixBlock, NarrowDense, NarrowValue};
+use pyo3::buffer::{Element, PyBuffer};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyList, PyTuple};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Bytes of arrays that were copied to be read.
+pub(crate) static COPIED_BYTES: AtomicU64 = AtomicU64::new(0);
+
+/// Doubles that caches hold: narrow values are as well widened at once.
+const CACHED_CELLS: usize = 1 << 19;
+
+/// An operand: an expression, its number of dimensions and the type of its elements.
+#[derive(Clone)]
+pub(crate) struct Operand {
+    pub(crate) expr: Expr,
+    pub(crate) rank: u8,
+    pub(crate) kind: Kind,
+}
+
+/// The type of an operand's elements.
+#[derive(Clone, Copy)]
+pub(crate) enum Kind {
+    Of(DType),
+    Weak(Weak),
+}
+
+impl Kind {
+    pub(crate) fn dtype(self) -> DType {
+        match self {
+            Kind::Of(dtype) => dtype,
+            Kind::Weak(weak) => weak.dtype(),
+        }
+    }
+
+    /// The type of an operation on both.
+    pub(crate) fn with(self, other: Kind) -> DType {
+        match (self, other) {
+            (Kind::Of(one), Kind::Of(other)) => one.with(other),
+            (Kind::Of(dtype), Kind::Weak(weak)) | (Kind::Weak(weak), Kind::Of(dtype)) => dtype.with_weak(weak),
+            (Kind::Weak(one), Kind::Weak(other)) => one.max(other).dtype(),
+        }
+    }
+}
+
+impl Operand {
+    fn array(expr: Expr, rank: u8, dtype: DType) -> Self {
+        Operand { expr, rank, kind: Kind::Of(dtype) }
+    }
+}
+
+/// An object as an operand; `None` for what is no array and no number.
+pub(crate) fn operand(object: &Bound<'_, PyAny>) -> PyResult<Option<Operand>> {
+    let py = object.py();
+    if let Some(number) = python_number(object)? {
+        return Ok(Some(number));
+    }
+    if numpy::is_ndarray(object)? {
+        return ndarray(object, false).map(Some);
+    }
+    if object.is_instance_of::<PyComplex>() {
+        return Err(PyTypeError::new_err("complex numbers are not supported"));
+    }
+    if numpy::is_sparse(object)? {
+        return sparse(object, false).map(Some);
+    }
+    let is_array = object.is_instance_of::<PyList>()
+        || object.is_instance_of::<PyTuple>()
+        || object.hasattr(pyo3::intern!(py, "__array__"))?
+        || object.hasattr(pyo3::intern!(py, "__array_interface__"))?;
+    if is_array {
+        let array = numpy::module(py)?.call_method1(pyo3::intern!(py, "asarray"), (object,))?;
+        return ndarray(&array, false).map(Some);
+    }
+    if object.hasattr(pyo3::intern!(py, "__dlpack__"))? {
+        let array = numpy::module(py)?.call_method1(pyo3::intern!(py, "from_dlpack"), (object,))?;
+        return ndarray(&array, false).map(Some);
+    }
+    Ok(None)
+}
+
+/// A number of Python itself.
+fn python_number(object: &Bound<'_, PyAny>) -> PyResult<Option<Operand>> {
+    let (value, weak) = if let Ok(number) = object.cast_exact::<PyFloat>() {
+        (Value::F64(number.value()), Weak::Float)
+    } else if object.is_instance_of::<PyBool>() {
+        (Value::I64(object.extract::<bool>()?.into()), Weak::Bool)
+    } else if object.is_instance_of::<PyInt>() {
+        let value = match object.extract::<i64>() {
+            Ok(value) => Value::I64(value),
+            Err(_) => Value::F64(object.extract()?),
+        };
+        (value, Weak::Int)
+    } else {
+        return Ok(None);
+    };
+    let expr = Expr::value_at(value, place::here(object.py()));
+    Ok(Some(Operand { expr, rank: 0, kind: Kind::Weak(weak) }))
+}
+
+/// An object as a matrix, with a copy of what it holds or without.
+///
+/// # Errors
+/// It is no array, or one that is not supported.
+pub(crate) fn captured(object: &Bound<'_, PyAny>, copy: bool) -> PyResult<Operand> {
+    if copy && numpy::is_ndarray(object)? {
+        return ndarray(object, true);
+    }
+    if copy && numpy::is_sparse(object)? {
+        return sparse(object, true);
+    }
+    operand(object)?.ok_or_else(|| {
+        let class = object.get_type().name().map_or_else(|_| "object".to_owned(), |name| name.to_string());
+        PyTypeError::new_err(format!(
+            "a {class} is no array: matrices are made of NumPy arrays, SciPy matrices, and what has __array__, \
+             __dlpack__ or the buffer protocol"
+        ))
+    })
+}
+
+/// An array of NumPy, also one without dimensions.
+fn ndarray(array: &Bound<'_, PyAny>, copy: bool) -> PyResult<Operand> {
+    let py = array.py();
+    let shape: Vec<usize> = array.getattr(pyo3::intern!(py, "shape"))?.extract()?;
+    let dtype = DType::of(&array.getattr(pyo3::intern!(py, "dtype"))?)?;
+    let place = place::here(py);
+    let (rows, cols) = match shape[..] {
+        [] => {
+            let value = scalar(array, dtype)?;
+            return Ok(Operand::array(Expr::value_at(value, place), 0, dtype));
+        }
+        [rows] => (rows, 1),
+        [rows, cols] => (rows, cols),
+        _ => {
+            return Err(PyValueError::new_err(format!(
+                "an array of {} dimensions, {shape:?}: matrices have two, vectors one",
+                shape.len()
+            )));
+        }
+    };
+    let rank = shape.len() as u8;
+    let is_native: bool = array.getattr(pyo3::intern!(py, "dtype"))?.getattr(pyo3::intern!(py, "isnative"))?.extract()?;
+    let native = if is_native { array.clone() } else { converted(array, dtype.name())? };
+    let (array, copy) = (&native, copy && is_native);
+    if rank == 2 && rows > 1 && cols > 1 && !copy && is_fortran(array)? {
+        let turned = block(&array.getattr(pyo3::intern!(py, "T"))?, dtype, cols, rows, copy)?;
+        let turned = Expr::value_at(turned, place.clone());
+        let expr = Expr::apply_at(HopOp::Reorg(ReorgOp::Transpose), &[&turned], place);
+        return Ok(Operand::array(expr, rank, dtype));
+    }
+    let block = block(array, dtype, rows, cols, copy)?;
+    Ok(Operand::array(Expr::value_at(block, place), rank, dtype))
+}
+
+/// The number that an array without dimensions holds.
+fn scalar(array: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Value> {
+    let item = array.call_method0(pyo3::intern!(array.py(), "item"))?;
+    Ok(match dtype {
+        DType::Float(_) => Value::F64(item.extract()?),
+        DType::Bool => Value::I64(item.extract::<bool>()?.into()),
+        _ => item.extract::<i64>().map_or_else(|_| item.extract().map(Value::F64), |value| Ok(Value::I64(value)))?,
+    })
+}
+
+fn is_fortran(array: &Bound<'_, PyAny>) -> PyResult<bool> {
+    array.getattr(pyo3::intern!(array.py(), "flags"))?.getattr(pyo3::intern!(array.py(), "f_contiguous"))?.extract()
+}
+
+/// The cells of an array.
+fn block(
+    array: &Bound<'_, PyAny>,
+    dtype: DType,
+    rows: usize,
+    cols: usize,
+    copy: bool,
+) -> PyResult<MatrixBlock> {
+    let py = array.py();
+    let is_large = rows * cols > CACHED_CELLS;
+    match dtype {
+        DType::F64 if !copy => {
+            if let Some(values) = lent(array)? {
+                return Ok(Dense::borrowed(rows, cols, values).map_err(invalid)?.into());
+            }
+        }
+        DType::F32 if is_large => return narrow::<f32>(py, array, "float32", rows, cols),
+        DType::Signed(4) if is_large => return narrow::<i32>(py, array, "int32", rows, cols),
+        DType::Unsigned(1) | DType::Bool if is_large => return narrow::<u8>(py, array, "uint8", rows, cols),
+        _ => {}
+    }
+    let array = converted(array, "float64")?;
+    let values = lent(&array)?.ok_or_else(|| PyValueError::new_err("the array has no buffer"))?;
+    Ok(Dense::borrowed(rows, cols, values).map_err(invalid)?.into())
+}
+
+/// A copy of an array in C order.
+fn converted<'py>(array: &Bound<'py, PyAny>, dtype: &str) -> PyResult<Bound<'py, PyAny>> {
+    let array = numpy::module(array.py())?.call_method1("array", (array, dtype))?;
+    let array = numpy::module(array.py())?.call_method1("ascontiguousarray", (array,))?;
+    let bytes: u64 = array.getattr("nbytes")?.extract()?;
+    COPIED_BYTES.fetch_add(bytes, Ordering::Relaxed);
+    Ok(array)
+}
+
+/// A copy of values that the engine keeps narrow.
+fn narrow<T: Element + NarrowValue>(
+    py: Python<'_>,
+    array: &Bound<'_, PyAny>,
+    dtype: &str,
+    rows: usize,
+    cols: usize,
+) -> PyResult<MatrixBlock> {
+    let array = numpy::module(py)?.call_method1("asarray", (array, dtype))?;
+    let values = PyBuffer::<T>::get(&array)?.to_vec(py)?;
+    COPIED_BYTES.fetch_add(size_of_val(&values[..]) as u64, Ordering::Relaxed);
+    Ok(NarrowDense::from_vec(rows, cols, values).into())
+}
+
+/// The buffer of an array that lies in C order, which the array must keep as long as this lives.
+struct Lent<T: Element>(PyBuffer<T>);
+
+impl<T: Element> Lent<T> {
+    fn bytes(&self) -> &[u8] {
+        if self.0.item_count() == 0 {
+            return &[];
+        }
+        // SAFETY: the exporter keeps the bytes in place until the buffer is released. Others may write to them: an
+        // evaluation may then read values before or after, of which every one is a number.
+        unsafe { std::slice::from_raw_parts(self.0.buf_ptr().cast(), self.0.len_bytes()) }
+    }
+}
+
+/// The values of an array where they lie; `None` where they are of another type, turned, with gaps or not aligned.
+fn lent<T: Element + bytemuck::Pod + Send + Sync>(array: &Bound<'_, PyAny>) -> PyResult<Option<Borrowed<T>>> {
+    let Ok(buffer) = PyBuffer::<T>::get(array) else { return Ok(None) };
+    if !buffer.is_c_contiguous() {
+        return Ok(None);
+    }
+    let values = Borrowed::new(Arc::new(Lent(buffer)), |lent| lent.bytes()).map_err(invalid)?;
+    Ok(Some(values.changing()))
+}
+
+fn invalid(error: impl std::fmt::Display) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+/// A matrix of SciPy.
+fn sparse(matrix: &Bound<'_, PyAny>, copy: bool) -> PyResult<Operand> {
+    let py = matrix.py();
+    let shape: Vec<usize> = matrix.getattr("shape")?.extract()?;
+    let dtype = DType::of(&matrix.getattr("dtype")?)?;
+    let place = place::here(py);
+    let format: String = matrix.getattr("format")?.extract()?;
+    let &[rows, cols] = &shape[..] else {
+        let column = matrix.call_method1("reshape", ((-1, 1),))?;
+        let Operand { expr, .. } = sparse(&column, copy)?;
+        return Ok(Operand::array(expr, 1, dtype));
+    };
+    if format == "csc" {
+        let turned = Expr::value_at(csr(&matrix.getattr("T")?, cols, rows, copy)?, place.clone());
+        let expr = Expr::apply_at(HopOp::Reorg(ReorgOp::Transpose), &[&turned], place);
+        return Ok(Operand::array(expr, 2, dtype));
+    }
+    let matrix = if format == "csr" { matrix.clone() } else { counted(matrix.call_method0("tocsr")?)? };
+    Ok(Operand::array(Expr::value_at(csr(&matrix, rows, cols, copy)?, place), 2, dtype))
+}
+
+/// A matrix in CSR format. Its offsets are copied, its columns and values are read where they lie where they can be.
+fn csr(matrix: &Bound<'_, PyAny>, rows: usize, cols: usize, copy: bool) -> PyResult<MatrixBlock> {
+    let mut matrix = matrix.clone();
+    if copy || !matrix.getattr("has_canonical_format")?.extract::<bool>()? {
+        matrix = counted(matrix.call_method0("copy")?)?;
+        matrix.call_method0("sum_duplicates")?;
+    }
+    let data = matrix.getattr("data")?;
+    let values = match lent::<f64>(&data)? {
+        Some(values) => values,
+        None => lent(&converted(&data, "float64")?)?.ok_or_else(|| PyValueError::new_err("no buffer"))?,
+    };
+    let indices = matrix.getattr("indices")?;
+    let columns = match lent_columns(&indices)? {
+        Some(columns) => columns,
+        None => {
+            if i32::try_from(cols).is_err() {
+                return Err(PyValueError::new_err(format!("{cols} are more columns than a sparse matrix may have")));
+            }
+            lent_columns(&converted(&indices, "int32")?)?.ok_or_else(|| PyValueError::new_err("no buffer"))?
+        }
+    };
+    let offsets = converted(&matrix.getattr("indptr")?, "int64")?;
+    let offsets: Vec<i64> = PyBuffer::<i64>::get(&offsets)?.to_vec(matrix.py())?;
+    let offsets: Result<Vec<usize>, _> = offsets.into_iter().map(usize::try_from).collect();
+    let offsets = offsets.map_err(|_| PyValueError::new_err("row offsets are negative"))?;
+    let offsets = Borrowed::new(Arc::new(offsets), |offsets| bytemuck::cast_slice(offsets)).map_err(invalid)?;
+    Ok(Csr::borrowed(rows, cols, offsets, columns, values).map_err(invalid)?.into())
+}
+
+/// Column indexes of 32 bits where they lie; negative ones are beyond any number of columns.
+fn lent_columns(indices: &Bound<'_, PyAny>) -> PyResult<Option<Borrowed<u32>>> {
+    let Ok(buffer) = PyBuffer::<i32>::get(indices) else { return Ok(None) };
+    if !buffer.is_c_contiguous() {
+        return Ok(None);
+    }
+    let columns = Borrowed::<u32>::new(Arc::new(Lent(buffer)), |lent| lent.bytes()).map_err(invalid)?;
+    Ok(Some(columns.changing()))
+}
+
+/// A matrix of SciPy that was made here, whose bytes count as copied.
+fn counted(matrix: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
+    for part in ["data", "indices"] {
+        let bytes: u64 = matrix.getattr(part)?.getattr("nbytes")?.extract()?;
+        COPIED_BYTES.fetch_add(bytes, Ordering::Relaxed);
+    }
+    Ok(matrix)
+}

@@ -1,0 +1,300 @@
+//! Indexing, as NumPy writes it: positions, slices, masks, lists of positions and new axes.
+
+use crate::array::Array;
+use crate::broadcast::{as_scalar, transposed};
+use crate::capture::{self, Operand};
+use crate::dtype::DType;
+use crate::place;
+use fuseline::ir::Value;
+use fuseline::ir::hop::{DataGenOp, Function, HopOp, ReorgOp, ShapeOp};
+use fuseline::ir::ops::BinaryOp;
+use fuseline::{Csr, Expr, Place};
+use pyo3::exceptions::{PyIndexError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyEllipsis, PySlice, PyTuple};
+
+/// What selects along one axis.
+enum Selection {
+    /// One position: the axis goes.
+    Position(u64),
+    /// All of it.
+    All,
+    /// Consecutive positions, from the first to before the end.
+    Range(u64, u64),
+    /// The axis backwards.
+    Reversed,
+    /// Any positions.
+    Positions(Vec<u32>),
+    /// The positions at which a vector is not zero.
+    Mask(Expr),
+}
+
+/// The part of an array that `key` names.
+pub(crate) fn indexed(array: &Array, key: &Bound<'_, PyAny>) -> PyResult<Array> {
+    let py = key.py();
+    let place = place::here(py);
+    let keys: Vec<Bound<'_, PyAny>> = match key.cast::<PyTuple>() {
+        Ok(tuple) => tuple.iter().collect(),
+        Err(_) => vec![key.clone()],
+    };
+    if array.rank == 0 {
+        return Err(PyIndexError::new_err("a scalar has no positions"));
+    }
+    if let Some(array) = whole_mask(array, &keys, &place)? {
+        return Ok(array);
+    }
+    let keys = without_ellipsis(array, keys)?;
+    let axes = keys.iter().filter(|key| !key.is_none()).count();
+    if axes > array.rank.into() {
+        return Err(PyIndexError::new_err(format!("{axes} indices of an array of {} dimensions", array.rank)));
+    }
+    let mut selections = Vec::new();
+    for key in keys.iter().filter(|key| !key.is_none()) {
+        selections.push(selection(array, selections.len(), key)?);
+    }
+    while selections.len() < array.rank.into() {
+        selections.push(Selection::All);
+    }
+    let lists = selections.iter().filter(|selection| matches!(selection, Selection::Positions(_) | Selection::Mask(_)));
+    if lists.count() > 1 {
+        return Err(PyIndexError::new_err(
+            "lists of positions along both axes: select along one axis, then along the other",
+        ));
+    }
+    let new_axes: Vec<bool> = keys.iter().map(|key| key.is_none()).collect();
+    selected(array, &selections, &new_axes, &place)
+}
+
+/// The cells of an array at which a mask of its shape is not zero.
+fn whole_mask(array: &Array, keys: &[Bound<'_, PyAny>], place: &Place) -> PyResult<Option<Array>> {
+    let [key] = keys else { return Ok(None) };
+    if array.rank != 2 {
+        return Ok(None);
+    }
+    let Some(mask) = array_key(key)?.filter(|mask| mask.rank == 2 && mask.kind.dtype() == DType::Bool) else {
+        return Ok(None);
+    };
+    let flat = |expr: &Expr| flattened(expr, place);
+    let expr = kept(&flat(&array.expr), &flat(&mask.expr), "rows", place);
+    Ok(Some(Array::new(expr, 1, array.dtype)))
+}
+
+/// All cells of a matrix, row by row, as a column.
+pub(crate) fn flattened(expr: &Expr, place: &Place) -> Expr {
+    let count = Expr::apply_at(HopOp::Shape(ShapeOp::Length), &[expr], place.clone());
+    let one = Expr::value_at(Value::I64(1), place.clone());
+    Expr::apply_at(HopOp::DataGen(DataGenOp::Matrix), &[expr, &count, &one], place.clone())
+}
+
+/// An index that is an array; numbers and truth values are none.
+fn array_key(key: &Bound<'_, PyAny>) -> PyResult<Option<Operand>> {
+    if key.is_none() || key.is_instance_of::<PySlice>() || key.is_instance_of::<PyEllipsis>() {
+        return Ok(None);
+    }
+    if let Ok(array) = key.cast::<Array>() {
+        return Ok(Some(array.get().operand()));
+    }
+    Ok(capture::operand(key)?.filter(|operand| operand.rank > 0))
+}
+
+fn without_ellipsis<'py>(array: &Array, keys: Vec<Bound<'py, PyAny>>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let named = keys.iter().filter(|key| !key.is_none() && !key.is_instance_of::<PyEllipsis>()).count();
+    let mut all = Vec::new();
+    for key in keys {
+        if key.is_instance_of::<PyEllipsis>() {
+            let rest = usize::from(array.rank).saturating_sub(named);
+            all.extend((0..rest).map(|_| PySlice::full(key.py()).into_any()));
+        } else {
+            all.push(key);
+        }
+    }
+    Ok(all)
+}
+
+fn selection(array: &Array, axis: usize, key: &Bound<'_, PyAny>) -> PyResult<Selection> {
+    if let Ok(slice) = key.cast::<PySlice>() {
+        return of_slice(array, axis, slice);
+    }
+    if key.is_instance_of::<PyBool>() {
+        return Err(PyIndexError::new_err("a truth value is no position"));
+    }
+    if let Some(list) = array_key(key)? {
+        if list.rank != 1 {
+            return Err(PyIndexError::new_err("positions along an axis are a vector"));
+        }
+        return if list.kind.dtype() == DType::Bool {
+            Ok(Selection::Mask(list.expr))
+        } else {
+            of_positions(array, axis, &list)
+        };
+    }
+    let Ok(position) = key.extract::<i64>() else {
+        let class = key.get_type().name()?;
+        return Err(PyIndexError::new_err(format!(
+            "a {class} is no index: positions, slices, masks and lists of positions are"
+        )));
+    };
+    let extent = array.extent(key.py(), axis)?;
+    Ok(Selection::Position(within(position, extent, axis)?))
+}
+
+/// A position counted from 0, of one that may count from the end.
+fn within(position: i64, extent: u64, axis: usize) -> PyResult<u64> {
+    let from_start = if position < 0 { position + extent as i64 } else { position };
+    if from_start < 0 || from_start as u64 >= extent {
+        return Err(PyIndexError::new_err(format!(
+            "index {position} is out of bounds for axis {axis} with size {extent}"
+        )));
+    }
+    Ok(from_start as u64)
+}
+
+fn of_slice(array: &Array, axis: usize, slice: &Bound<'_, PySlice>) -> PyResult<Selection> {
+    let py = slice.py();
+    let part = |name: &str| slice.getattr(name).map(|part| part.is_none());
+    if part("start")? && part("stop")? && part("step")? {
+        return Ok(Selection::All);
+    }
+    let extent = array.extent(py, axis)?;
+    let indices = slice.indices(extent as isize)?;
+    let (start, step, count) = (indices.start, indices.step, indices.slicelength);
+    if step == 1 || count <= 1 {
+        return Ok(match (start as u64, count as u64) {
+            (0, count) if count == extent => Selection::All,
+            (start, count) => Selection::Range(start, start + count),
+        });
+    }
+    if step == -1 && count as u64 == extent {
+        return Ok(Selection::Reversed);
+    }
+    Ok(Selection::Positions((0..count as isize).map(|index| (start + index * step) as u32).collect()))
+}
+
+/// A list of positions, which is computed here.
+fn of_positions(array: &Array, axis: usize, list: &Operand) -> PyResult<Selection> {
+    let values = Python::attach(|py| crate::array::value_of(py, &list.expr))?;
+    let fuseline::RuntimeValue::Matrix(block) = values else {
+        return Err(PyTypeError::new_err("positions along an axis are a vector"));
+    };
+    let extent = Python::attach(|py| array.extent(py, axis))?;
+    let dense = block.to_dense();
+    let positions = dense.values().iter().map(|&position| {
+        if position.fract() != 0.0 || matches!(list.kind.dtype(), DType::Float(_)) && !dense.values().is_empty() {
+            return Err(PyIndexError::new_err("positions are integers"));
+        }
+        within(position as i64, extent, axis).map(|position| position as u32)
+    });
+    positions.collect::<PyResult<Vec<u32>>>().map(Selection::Positions)
+}
+
+/// The selected part; axes of one position go, new axes come.
+fn selected(array: &Array, selections: &[Selection], new_axes: &[bool], place: &Place) -> PyResult<Array> {
+    let mut expr = array.expr.clone();
+    for (axis, selection) in selections.iter().enumerate() {
+        expr = along(&expr, axis, selection, place)?;
+    }
+    let is_kept = |selection: &Selection| !matches!(selection, Selection::Position(_));
+    let kept: Vec<bool> = selections.iter().map(is_kept).collect();
+    let mut rank = kept.iter().filter(|&&kept| kept).count();
+    // One row of a matrix is a vector, which is a column.
+    if array.rank == 2 && kept == [false, true] {
+        expr = transposed(&expr, place);
+    }
+    if rank == 0 {
+        expr = as_scalar(&expr, place);
+    }
+    // The axes of the result: new ones, and those that stayed.
+    let mut old = kept.iter();
+    let mut axes = Vec::new();
+    for &is_new in new_axes {
+        if is_new {
+            axes.push(true);
+        } else if old.next() == Some(&true) {
+            axes.push(false);
+        }
+    }
+    axes.extend(old.filter(|&&kept| kept).map(|_| false));
+    rank += axes.iter().filter(|&&is_new| is_new).count();
+    if rank > 2 {
+        return Err(PyIndexError::new_err("arrays have at most two dimensions"));
+    }
+    expr = match axes[..] {
+        [true] | [true, true] => crate::broadcast::as_matrix(&expr, place),
+        [true, false] => transposed(&expr, place),
+        _ => expr,
+    };
+    Ok(Array::new(expr, rank as u8, array.dtype))
+}
+
+/// What is selected along one axis of a matrix.
+fn along(expr: &Expr, axis: usize, selection: &Selection, place: &Place) -> PyResult<Expr> {
+    let is_rows = axis == 0;
+    Ok(match selection {
+        Selection::All => expr.clone(),
+        Selection::Position(position) => range(expr, is_rows, *position, position + 1, place),
+        Selection::Range(start, end) if start >= end => without_cells(expr, is_rows, place),
+        Selection::Range(start, end) => range(expr, is_rows, *start, *end, place),
+        Selection::Reversed if is_rows => Expr::apply_at(HopOp::Reorg(ReorgOp::Rev), &[expr], place.clone()),
+        Selection::Reversed => {
+            let turned = transposed(expr, place);
+            transposed(&Expr::apply_at(HopOp::Reorg(ReorgOp::Rev), &[&turned], place.clone()), place)
+        }
+        Selection::Positions(positions) if positions.is_empty() => without_cells(expr, is_rows, place),
+        Selection::Positions(positions) => gathered(expr, is_rows, positions, place)?,
+        Selection::Mask(mask) if is_rows => kept(expr, mask, "rows", place),
+        Selection::Mask(mask) => kept(expr, &transposed(mask, place), "cols", place),
+    })
+}
+
+fn range(expr: &Expr, is_rows: bool, start: u64, end: u64, place: &Place) -> Expr {
+    let number = |number: u64| Expr::value_at(Value::I64(number as i64), place.clone());
+    let extent = |op| Expr::apply_at(HopOp::Shape(op), &[expr], place.clone());
+    let (first, last) = (number(start + 1), number(end));
+    let inputs = if is_rows {
+        [expr.clone(), first, last, number(1), extent(ShapeOp::Ncol)]
+    } else {
+        [expr.clone(), number(1), extent(ShapeOp::Nrow), first, last]
+    };
+    Expr::apply_at(HopOp::Index, &inputs.each_ref(), place.clone())
+}
+
+/// A matrix without rows, or without columns.
+fn without_cells(expr: &Expr, is_rows: bool, place: &Place) -> Expr {
+    let zero = Expr::value_at(Value::I64(0), place.clone());
+    let other = if is_rows { ShapeOp::Ncol } else { ShapeOp::Nrow };
+    let other = Expr::apply_at(HopOp::Shape(other), &[expr], place.clone());
+    let inputs = if is_rows { [&zero, &zero, &other] } else { [&zero, &other, &zero] };
+    Expr::apply_at(HopOp::DataGen(DataGenOp::Matrix), &inputs, place.clone())
+}
+
+/// Rows or columns at any positions: a product with a matrix of one 1 in each row, which copies cells as they are.
+fn gathered(expr: &Expr, is_rows: bool, positions: &[u32], place: &Place) -> PyResult<Expr> {
+    let extent = if is_rows { expr.size().rows } else { expr.size().cols };
+    let extent = extent.map_or_else(|| positions.iter().max().map_or(0, |&last| last as usize + 1), |extent| extent as usize);
+    let offsets = (0..=positions.len()).collect();
+    let ones = vec![1.0; positions.len()];
+    let selector = Csr::new(positions.len(), extent, offsets, positions.to_vec(), ones);
+    let selector = selector.map_err(|error| PyIndexError::new_err(error.to_string()))?;
+    let selector = Expr::value_at(fuseline::MatrixBlock::from(selector), place.clone());
+    Ok(if is_rows {
+        Expr::apply_at(HopOp::MatMul, &[&selector, expr], place.clone())
+    } else {
+        let turned = Expr::apply_at(HopOp::MatMul, &[&selector, &transposed(expr, place)], place.clone());
+        transposed(&turned, place)
+    })
+}
+
+/// The rows or columns at which a vector is not zero.
+fn kept(expr: &Expr, mask: &Expr, margin: &str, place: &Place) -> Expr {
+    let value = |value: Value| Expr::value_at(value, place.clone());
+    let names = ["margin", "select", "empty.return"].map(str::to_owned).to_vec();
+    let op = HopOp::Parameterized { function: Function::RemoveEmpty, names };
+    let inputs = [expr, &value(Value::Str(margin.to_owned())), mask, &value(Value::Bool(false))];
+    Expr::apply_at(op, &inputs, place.clone())
+}
+
+/// Whether one is not the other, cell by cell: what makes a mask of numbers.
+pub(crate) fn is_nonzero(expr: &Expr, place: &Place) -> Expr {
+    let zero = Expr::value_at(Value::F64(0.0), place.clone());
+    Expr::apply_at(BinaryOp::NotEqual, &[expr, &zero], place.clone())
+}

@@ -1,0 +1,77 @@
+//! The Python package `fuseline`: lazy arrays over NumPy and SciPy, functions that are compiled, scripts.
+//!
+//! Nothing is decided here: expressions are those of the library, which the engine compiles. What is here are NumPy's
+//! rules (numbers of dimensions, types, broadcasting), the memory of arrays, and manners (signals, forks, exceptions).
+
+mod array;
+mod broadcast;
+mod capture;
+mod division;
+mod dtype;
+mod error;
+mod export;
+mod functions;
+mod index;
+mod jit;
+mod look;
+mod loops;
+mod numpy;
+mod place;
+mod script;
+mod session;
+
+use pyo3::prelude::*;
+
+/// Sets options for this thread.
+#[pyfunction]
+#[pyo3(signature = (threads=None, memory=None, mode=None, backend=None, strict_ieee=None))]
+fn push_options(
+    threads: Option<usize>,
+    memory: Option<u64>,
+    mode: Option<String>,
+    backend: Option<String>,
+    strict_ieee: Option<bool>,
+) -> PyResult<()> {
+    session::push(session::Options { threads, memory, mode, backend, strict_ieee });
+    session::current().map(|_| ()).inspect_err(|_| session::pop())
+}
+
+/// Takes back the options that were set last.
+#[pyfunction]
+fn pop_options() {
+    session::pop();
+}
+
+#[pymodule(gil_used = true)]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("CompileError", module.py().get_type::<error::CompileError>())?;
+    module.add("ExecutionError", module.py().get_type::<error::ExecutionError>())?;
+    module.add_class::<array::Array>()?;
+    module.add_class::<jit::Jit>()?;
+    for function in [
+        wrap_pyfunction!(functions::matrix, module)?,
+        wrap_pyfunction!(functions::compute, module)?,
+        wrap_pyfunction!(functions::where_, module)?,
+        wrap_pyfunction!(functions::binary, module)?,
+        wrap_pyfunction!(functions::matmul, module)?,
+        wrap_pyfunction!(functions::concatenate, module)?,
+        wrap_pyfunction!(functions::full, module)?,
+        wrap_pyfunction!(functions::sequence, module)?,
+        wrap_pyfunction!(functions::rand, module)?,
+        wrap_pyfunction!(functions::numeric, module)?,
+        wrap_pyfunction!(functions::diag, module)?,
+        wrap_pyfunction!(functions::rint, module)?,
+        wrap_pyfunction!(functions::read_file, module)?,
+        wrap_pyfunction!(look::explain_text, module)?,
+        wrap_pyfunction!(look::explain_svg, module)?,
+        wrap_pyfunction!(look::stats, module)?,
+        wrap_pyfunction!(script::run_script, module)?,
+        wrap_pyfunction!(script::library, module)?,
+        wrap_pyfunction!(push_options, module)?,
+        wrap_pyfunction!(pop_options, module)?,
+    ] {
+        module.add_function(function)?;
+    }
+    Ok(())
+}

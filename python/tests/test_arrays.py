@@ -1,0 +1,264 @@
+"""What an array is captured as: layouts, types, and the bytes that are copied for them."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import fuseline as fl
+
+
+def copied(make):
+    """What capturing gives, and the bytes that it copied."""
+    before = fl.stats()["copied_bytes"]
+    array = make()
+    return array, fl.stats()["copied_bytes"] - before
+
+
+def base(rows=40, cols=30, dtype="float64"):
+    return (np.arange(rows * cols).reshape(rows, cols) % 7 - 3).astype(dtype)
+
+
+def unaligned(a):
+    raw = np.empty(a.nbytes + 1, dtype=np.uint8)
+    view = raw[1:].view(a.dtype).reshape(a.shape)
+    view[...] = a
+    return view
+
+
+def read_only(a):
+    a = a.copy()
+    a.flags.writeable = False
+    return a
+
+
+CELLS = 40 * 30
+DENSE = {
+    "C order": (lambda a: a, 0),
+    "read-only": (read_only, 0),
+    "rows of an array": (lambda a: np.vstack([a, a])[40:], 0),
+    "Fortran order": (np.asfortranarray, 0),
+    "transposed": (lambda a: np.ascontiguousarray(a.T).T, 0),
+    "columns with gaps": (lambda a: np.repeat(a, 2, axis=1)[:, ::2], 8 * CELLS),
+    "negative stride": (lambda a: a[::-1].copy()[::-1], 8 * CELLS),
+    "unaligned": (unaligned, 8 * CELLS),
+    "big-endian": (lambda a: a.astype(">f8"), 8 * CELLS),
+    "repeated by broadcasting": (lambda a: np.broadcast_to(a[:1], a.shape), 8 * CELLS),
+}
+
+
+@pytest.mark.parametrize("layout", DENSE)
+def test_dense_layouts(layout):
+    change, bytes_expected = DENSE[layout]
+    a = change(base())
+    x, bytes_copied = copied(lambda: fl.matrix(a))
+    assert bytes_copied == bytes_expected
+    np.testing.assert_array_equal((x + 1).numpy(), a + 1)
+    np.testing.assert_array_equal(x.numpy(), a)
+
+
+@pytest.mark.parametrize("layout", ["C order", "columns with gaps", "negative stride"])
+def test_vectors(layout):
+    a = np.arange(10.0)
+    a = {"C order": a, "columns with gaps": np.repeat(a, 2)[::2], "negative stride": a[::-1]}[layout]
+    x, bytes_copied = copied(lambda: fl.matrix(a))
+    assert bytes_copied == (0 if layout == "C order" else 80)
+    assert x.shape == (10,)
+    np.testing.assert_array_equal(x.numpy(), a)
+
+
+DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("rows", [40, 30_000])
+def test_types(dtype, rows):
+    a = np.abs(base(rows, dtype="float64")).astype(dtype)
+    x, bytes_copied = copied(lambda: fl.matrix(a))
+    assert x.dtype == a.dtype
+    narrow = rows > 40 and dtype in ("bool", "int32", "uint8", "float32")
+    expected = 0 if dtype == "float64" else a.nbytes if narrow else 8 * a.size
+    assert bytes_copied == expected
+    result = (x * 2).compute()
+    assert result.dtype == (a * 2).dtype
+    np.testing.assert_array_equal(result, a * 2)
+    np.testing.assert_array_equal(x.sum(axis=0).numpy(), a.sum(axis=0))
+
+
+@pytest.mark.parametrize(
+    "a",
+    [
+        np.zeros((2, 2), complex),
+        np.array(["a", "b"]),
+        np.array([object()]),
+        np.array(["2020-01-01"], "datetime64[D]"),
+        np.zeros(3, "float16"),
+        np.zeros(3, [("x", float)]),
+    ],
+)
+def test_types_that_are_refused(a):
+    with pytest.raises(TypeError, match="not supported"):
+        fl.matrix(a)
+
+
+@pytest.mark.parametrize("shape", [(2, 2, 2), (1, 1, 1, 1)])
+def test_more_dimensions_are_refused(shape):
+    with pytest.raises(ValueError, match="dimensions"):
+        fl.matrix(np.zeros(shape))
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0), (0, 0), (1,), (1, 1)])
+def test_few_cells(shape):
+    a = np.ones(shape)
+    x = fl.matrix(a)
+    assert x.shape == shape and len(x) == shape[0]
+    np.testing.assert_array_equal((x + 1).numpy(), a + 1)
+    assert float(x.sum()) == a.sum()
+
+
+@pytest.mark.parametrize("value", [3, 2.5, True, np.float32(1.5), np.int8(3), np.bool_(True), np.array(2.5)])
+def test_scalars(value):
+    x = fl.matrix(value)
+    assert x.shape == () and x.dtype == np.asarray(value).dtype
+    result = x.compute()
+    assert result == value and isinstance(result, np.generic)
+
+
+def sparse(dtype="float64"):
+    return sp.random_array((50, 40), density=0.1, format="csr", rng=7).astype(dtype)
+
+
+def with_int64(s):
+    s = s.copy()
+    s.indices, s.indptr = s.indices.astype("int64"), s.indptr.astype("int64")
+    return s
+
+
+def unsorted(s):
+    s = s.copy()
+    for row in range(s.shape[0]):
+        part = slice(s.indptr[row], s.indptr[row + 1])
+        s.indices[part], s.data[part] = s.indices[part][::-1].copy(), s.data[part][::-1].copy()
+    s.has_sorted_indices = False
+    s.has_canonical_format = False
+    return s
+
+
+def duplicated(s):
+    s = s.tocoo()
+    rows, cols = np.concatenate([s.row, s.row]), np.concatenate([s.col, s.col])
+    order = np.argsort(rows, kind="stable")
+    data = np.concatenate([s.data, s.data])[order] / 2
+    offsets = np.searchsorted(rows[order], np.arange(s.shape[0] + 1))
+    return sp.csr_array((data, cols[order], offsets), shape=s.shape)
+
+
+def with_zeros(s):
+    s = s.copy()
+    s.data[::3] = 0.0
+    return s
+
+
+NNZ, OFFSETS = 200, 51 * 8
+SPARSE = {
+    "csr_array": (lambda s: s, OFFSETS),
+    "csr_matrix": (sp.csr_matrix, OFFSETS),
+    "int64 offsets and indices": (with_int64, OFFSETS + 4 * NNZ),
+    "stored zeros": (with_zeros, OFFSETS),
+    "unsorted": (unsorted, OFFSETS + 12 * NNZ),
+    "duplicates": (duplicated, None),
+    "csc": (lambda s: s.tocsc(), 41 * 8),
+    "coo": (lambda s: s.tocoo(), OFFSETS + 12 * NNZ),
+    "lil": (lambda s: s.tolil(), None),
+    "dok": (lambda s: s.todok(), None),
+    "dia": (lambda s: s.todia(), None),
+    "float32": (lambda s: s.astype("float32"), OFFSETS + 8 * NNZ),
+}
+
+
+@pytest.mark.parametrize("layout", SPARSE)
+def test_sparse_layouts(layout):
+    change, bytes_expected = SPARSE[layout]
+    s = change(sparse())
+    x, bytes_copied = copied(lambda: fl.matrix(s))
+    if bytes_expected is not None:
+        assert bytes_copied == bytes_expected
+    assert x.shape == s.shape and x.dtype == s.dtype
+    result = (x * 2).compute()
+    assert sp.issparse(result) and result.format == "csr"
+    np.testing.assert_array_equal(result.toarray(), (s * 2).toarray())
+    np.testing.assert_array_equal(x.numpy(), s.toarray())
+
+
+def test_invalid_sparse_matrices_are_refused():
+    s = sparse()
+    s.indices[3] = 1000
+    with pytest.raises(ValueError):
+        fl.matrix(s)
+
+
+def test_results_are_the_callers():
+    x = fl.matrix(base())
+    y = x + 1
+    first = y.numpy()
+    first[0, 0] = 99.0
+    assert y.numpy()[0, 0] == base()[0, 0] + 1
+    view = np.asarray(y)
+    assert not view.flags.writeable
+    with pytest.raises(ValueError):
+        view[0, 0] = 1.0
+
+
+def test_what_is_captured_is_read_when_it_is_evaluated():
+    a = base()
+    x, snapshot = fl.matrix(a), fl.matrix(a, copy=True)
+    total, total_then = x.sum(), snapshot.sum()
+    before = a.sum()
+    a += 1
+    assert float(total) == a.sum()
+    assert float(total_then) == before
+
+
+def test_indices_that_change_are_found():
+    s = sparse()
+    x = fl.matrix(s)
+    s.indices[0] = 10_000
+    with pytest.raises(ValueError):
+        float(x.sum())
+
+
+def test_the_owner_lives_as_long_as_the_array():
+    x = fl.matrix(base().copy())
+    junk = [np.ones((40, 30)) for _ in range(50)]
+    assert float(x.sum()) == base().sum() and junk
+
+
+def test_sparse_results_do_not_become_dense_by_accident():
+    s = sp.csr_array((np.ones(2), ([0, 9999], [0, 9999])), shape=(10_000, 10_000))
+    x = fl.matrix(s) * 2
+    with pytest.raises(MemoryError, match=r"\.numpy\(\)"):
+        np.asarray(x)
+    assert x.compute().nnz == 2
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_frames_and_columns_of_others(library):
+    other = pytest.importorskip(library)
+    a = np.arange(6.0)
+    if library == "pandas":
+        assert fl.matrix(other.Series(a)).shape == (6,)
+        frame = other.DataFrame({"x": a, "y": a + 1})
+    elif library == "polars":
+        assert float(fl.matrix(other.Series(a)).sum()) == a.sum()
+        frame = other.DataFrame({"x": a, "y": a + 1})
+    else:
+        chunked = other.chunked_array([[1.0, None], [3.0]])
+        np.testing.assert_array_equal(fl.matrix(chunked).numpy(), [1.0, np.nan, 3.0])
+        return
+    np.testing.assert_array_equal(fl.matrix(frame).numpy(), np.column_stack([a, a + 1]))
+
+
+def test_lists_and_what_is_no_array():
+    np.testing.assert_array_equal(fl.matrix([[1, 2], [3, 4]]).numpy(), [[1, 2], [3, 4]])
+    for value in (None, "text", {1: 2}, object()):
+        with pytest.raises(TypeError):
+            fl.matrix(value)

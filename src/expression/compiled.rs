@@ -1,0 +1,142 @@
+//! Expressions that are compiled once and run many times.
+
+use super::eval::Outputs;
+use super::expr::Expr;
+use super::program::{ExprProgram, output_name};
+use super::programs::KeptProgram;
+use crate::error::Error;
+use crate::prepared::as_declared;
+use crate::session::{Outcome, Session};
+use fuseline_ir::DataType;
+use fuseline_runtime::{Observer, RuntimeValue, Statistics, Variables};
+use std::sync::Arc;
+
+/// Expressions over symbols, as one program of a session.
+#[derive(Clone, Debug)]
+pub struct CompiledExprs {
+    kept: Arc<KeptProgram>,
+    symbols: Vec<(Arc<str>, DataType)>,
+    captured: Variables,
+    outputs: usize,
+}
+
+impl CompiledExprs {
+    /// The symbols whose values a run needs, and their types.
+    pub fn symbols(&self) -> impl Iterator<Item = (&str, DataType)> {
+        self.symbols.iter().map(|(name, data_type)| (&**name, *data_type))
+    }
+}
+
+/// Expressions over symbols, with the values that their next run takes.
+///
+/// ```
+/// use fuseline::{Matrix, Session, ndarray::array};
+///
+/// let session = Session::builder().build()?;
+/// let (x, w) = (Matrix::symbol("X"), Matrix::symbol("w"));
+/// let mut scores = session.compile((x.dot(&w), x.dot(&w).sum()))?;
+/// scores.bind("w", array![[1.0], [2.0]])?;
+/// for batch in [array![[1.0, 1.0]], array![[3.0, 0.0]]] {
+///     let (scores, total) = scores.bind("X", batch)?.run()?;
+///     assert_eq!(scores.get(0, 0), 3.0);
+///     assert_eq!(total, 3.0);
+/// }
+/// # Ok::<(), fuseline::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Compiled<'s, O> {
+    session: &'s Session,
+    outputs: O,
+    exprs: CompiledExprs,
+    bound: Variables,
+    statistics: Statistics,
+}
+
+impl Session {
+    /// Prepares expressions over symbols to run many times. A run compiles only when it meets other sizes, and generates
+    /// code only where an operator is new.
+    ///
+    /// # Errors
+    /// Operands that do not fit, with the places where they were written.
+    pub fn compile<O: Outputs>(&self, outputs: O) -> Result<Compiled<'_, O>, Error> {
+        let mut exprs = Vec::new();
+        outputs.append_to(&mut exprs);
+        let exprs = self.compile_exprs(&exprs)?;
+        Ok(Compiled { session: self, outputs, exprs, bound: Variables::new(), statistics: Statistics::default() })
+    }
+
+    /// Prepares expressions of any types for [`Session::run_exprs`].
+    ///
+    /// # Errors
+    /// Operands that do not fit.
+    pub fn compile_exprs(&self, exprs: &[Expr]) -> Result<CompiledExprs, Error> {
+        let program = ExprProgram::of(exprs)?;
+        let kept = self.programs.find(&program);
+        let ExprProgram { captured, symbols, .. } = program;
+        Ok(CompiledExprs { kept, symbols, captured, outputs: exprs.len() })
+    }
+
+    /// Runs expressions on the values of their symbols; `observer` gets every stage of what is compiled for them.
+    ///
+    /// # Errors
+    /// A symbol without a value or with one of another type, or an operator that fails.
+    pub fn run_exprs(
+        &self,
+        exprs: &CompiledExprs,
+        mut inputs: Variables,
+        observer: &mut Observer<'_>,
+    ) -> Result<(Vec<RuntimeValue>, Statistics), Error> {
+        for (name, expected) in exprs.symbols() {
+            let Some(value) = inputs.get_mut(name) else { return Err(Error::UnboundInput(name.to_owned())) };
+            let actual = value.data_type();
+            if actual != expected {
+                *value = as_declared(value.clone(), expected).ok_or_else(|| Error::InputType {
+                    name: name.to_owned(),
+                    expected,
+                    actual,
+                })?;
+            }
+        }
+        inputs.extend(exprs.captured.iter().map(|(name, value)| (name.clone(), value.clone())));
+        let Outcome { mut variables, statistics } = self.run_kept(&exprs.kept, inputs, exprs.outputs, observer)?;
+        let values = (0..exprs.outputs).filter_map(|position| variables.remove(&output_name(position)));
+        Ok((values.collect(), statistics))
+    }
+}
+
+impl<O: Outputs> Compiled<'_, O> {
+    /// Gives a symbol its value for the runs to come, until it is bound again. Matrices are shared, not copied.
+    ///
+    /// # Errors
+    /// The expressions have no such symbol, or the value is not of its type.
+    pub fn bind(&mut self, name: &str, value: impl Into<RuntimeValue>) -> Result<&mut Self, Error> {
+        let Some((_, expected)) = self.exprs.symbols().find(|(known, _)| *known == name) else {
+            let known = self.exprs.symbols().map(|(known, _)| known.to_owned()).collect();
+            return Err(Error::NoSuchInput { name: name.to_owned(), known });
+        };
+        let value = value.into();
+        let actual = value.data_type();
+        let value = as_declared(value, expected);
+        let value = value.ok_or_else(|| Error::InputType { name: name.to_owned(), expected, actual })?;
+        self.bound.insert(name.to_owned(), value);
+        Ok(self)
+    }
+
+    /// Runs the expressions on what is bound.
+    ///
+    /// # Errors
+    /// A symbol that was never bound, or an operator that fails.
+    pub fn run(&mut self) -> Result<O::Values, Error> {
+        let (values, statistics) = self.session.run_exprs(&self.exprs, self.bound.clone(), &mut |_| {})?;
+        self.statistics = statistics;
+        let actual = values.iter().map(RuntimeValue::data_type).next().unwrap_or(DataType::Unknown);
+        let name = "the result".to_owned();
+        let unlike = || Error::OutputType { name, expected: "of the type of its expression", actual };
+        self.outputs.take(&mut values.into_iter()).ok_or_else(unlike)
+    }
+
+    /// What the last run did.
+    pub fn statistics(&self) -> &Statistics {
+        &self.statistics
+    }
+}

@@ -1,0 +1,47 @@
+//! What a user has on this machine: the cache folder, with the code and the calibration in it.
+
+use crate::calibrate::{MachineFile, MachineFileError};
+use crate::options::CompileOptions;
+use fuseline_passes::machine::Machine;
+use std::path::PathBuf;
+
+/// Our part of the user's cache folder.
+pub fn cache_folder() -> Option<PathBuf> {
+    let folder = |variable: &str| std::env::var_os(variable).filter(|path| !path.is_empty()).map(PathBuf::from);
+    let cache = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")))?;
+    Some(cache.join("fuseline"))
+}
+
+/// Where calibrations are kept.
+pub fn calibration_file() -> Option<PathBuf> {
+    Some(cache_folder()?.join("machine.json"))
+}
+
+/// The machine of the last calibration, where there is one.
+///
+/// # Errors
+/// The file cannot be read, or is of another machine or another version.
+pub fn calibrated_machine() -> Result<Option<Machine>, MachineFileError> {
+    let file = calibration_file().filter(|path| path.exists());
+    file.map(|path| MachineFile::load(&path)).transpose()
+}
+
+impl CompileOptions {
+    /// The options of the command line: plans are made for the machine of the last calibration, where it can be had,
+    /// and code is kept in the user's cache folder.
+    ///
+    /// ```
+    /// use fuseline::{CompileOptions, Session};
+    ///
+    /// let session = Session::builder().options(CompileOptions::for_user()).threads(2).build()?;
+    /// # Ok::<(), fuseline::Error>(())
+    /// ```
+    pub fn for_user() -> Self {
+        let default = CompileOptions::default();
+        CompileOptions {
+            machine: calibrated_machine().ok().flatten().unwrap_or_else(|| default.machine.clone()),
+            code_folder: cache_folder().map(|folder| folder.join("code")),
+            ..default
+        }
+    }
+}
