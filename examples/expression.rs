@@ -4,23 +4,18 @@
 //! cargo run --release --example expression
 //! ```
 
-use fuseline::{Builder, CompileOptions, Dense, Session};
-use std::error::Error;
+use fuseline::ndarray::Array2;
+use fuseline::{Matrix, Session};
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let session = Session::new(CompileOptions::default())?;
-    let builder = Builder::new();
-    let x = builder.matrix(Dense::from_fn(100_000, 50, |i, j| ((i * 7 + j * 13) % 10) as f64 / 10.0));
-    let y = builder.matrix(Dense::from_fn(100_000, 50, |i, j| ((i + j) % 5) as f64));
-    let v = builder.matrix(Dense::from_fn(50, 1, |i, _| i as f64 / 50.0));
+fn main() -> Result<(), fuseline::Error> {
+    let session = Session::builder().build()?;
+    let x = Matrix::from(Array2::from_shape_fn((100_000, 50), |(i, j)| ((i * 7 + j * 13) % 10) as f64 / 10.0));
+    let y = Matrix::from(Array2::from_shape_fn((100_000, 50), |(i, j)| ((i + j) % 5) as f64));
+    let v = Matrix::from(Array2::from_shape_fn((50, 1), |(i, _)| i as f64 / 50.0));
 
-    let gradient = x.transpose()?.matmul(&x.matmul(&v)?)?;
-    let sums = [x.multiply(&x)?.sum()?, x.multiply(&y)?.sum()?, y.multiply(&y)?.sum()?];
-
-    let values = session.evaluate(&[&gradient, &sums[0], &sums[1], &sums[2]])?;
-    println!("gradient: {}", values[0].size());
-    for (name, value) in ["sum(X * X)", "sum(X * Y)", "sum(Y * Y)"].iter().zip(&values[1..]) {
-        println!("{name} = {}", value.as_f64().ok_or("a sum is a number")?);
-    }
+    let gradient = x.t().dot(x.dot(&v));
+    let (gradient, xx, xy, yy) = session.eval((gradient, (&x * &x).sum(), (&x * &y).sum(), (&y * &y).sum()))?;
+    println!("gradient: {}", gradient.size());
+    println!("sum(X * X) = {xx}\nsum(X * Y) = {xy}\nsum(Y * Y) = {yy}");
     Ok(())
 }

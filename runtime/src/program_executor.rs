@@ -49,6 +49,7 @@ pub fn run_program(
     engine.buffers().budget().restart_peaks();
     let before = Counts::of(engine);
     let Executable { program, evaluator } = executable;
+    let is_small = !compiled.blocks.is_empty() && is_small(program, variables);
     let mut executor = ProgramExecutor {
         evaluations: Evaluations::new(evaluator, &mut compiled.evaluated),
         compiler: DagCompiler::new(engine, &mut compiled.blocks, observer),
@@ -57,12 +58,26 @@ pub fn run_program(
         depth: 0,
     };
     let frame = &mut Frame::new(program, variables, Origins::default());
-    let result = engine.threads.run(|| executor.run_blocks(&program.body, frame));
+    let mut run = || executor.run_blocks(&program.body, frame);
+    let result = if is_small { engine.threads.run_here(run) } else { engine.threads.run(&mut run) };
     let result = result.unwrap_or_else(|abort| Err(memory::error_of(engine, "the program".to_owned(), abort)));
     statistics.merge(executor.compiler.into_statistics());
     statistics.add_counts(before, Counts::of(engine));
     statistics.add_peaks(engine.buffers().budget());
     result
+}
+
+/// Bytes of the inputs of a program below which none of its operators is worth several threads.
+const SMALL_BYTES: usize = 256 << 10;
+
+/// Whether a program is one block, without loops and calls, over little data.
+fn is_small(program: &Program, variables: &Variables) -> bool {
+    let bytes = |value: &RuntimeValue| match value {
+        RuntimeValue::Matrix(block) => block.bytes(),
+        RuntimeValue::Scalar(_) => 0,
+        RuntimeValue::List(_) | RuntimeValue::Frame(_) => SMALL_BYTES,
+    };
+    matches!(program.body[..], [StatementBlock::Basic(_)]) && variables.values().map(bytes).sum::<usize>() < SMALL_BYTES
 }
 
 /// The variables of the script or of one call of a function.

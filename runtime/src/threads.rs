@@ -79,12 +79,20 @@ impl Threads {
     /// Memory that is refused, or a request to stop, outside of operators.
     pub(crate) fn run<T: Send>(&self, program: impl FnOnce() -> T + Send) -> Result<T, Abort> {
         if self.has_program.swap(true, Ordering::Acquire) {
-            self.outside.fetch_add(1, Ordering::Relaxed);
-            let _end = AtEnd(|| _ = self.outside.fetch_sub(1, Ordering::Relaxed));
-            return self.context.run(program);
+            return self.run_here(program);
         }
         let _end = AtEnd(|| self.has_program.store(false, Ordering::Release));
         self.pool.install(|| self.context.run(program))
+    }
+
+    /// Runs a program where it is: one whose operators all are small is done before a thread of the pool has woken up.
+    ///
+    /// # Errors
+    /// Memory that is refused, or a request to stop, outside of operators.
+    pub(crate) fn run_here<T>(&self, program: impl FnOnce() -> T) -> Result<T, Abort> {
+        self.outside.fetch_add(1, Ordering::Relaxed);
+        let _end = AtEnd(|| _ = self.outside.fetch_sub(1, Ordering::Relaxed));
+        self.context.run(program)
     }
 
     /// Lets an operator of a program outside run, if one waits: the program on the pool may hold its only thread. Called

@@ -132,6 +132,10 @@ tuples! {
     (A.0, B.1, C.2, D.3, E.4, F.5, G.6, H.7);
 }
 
+/// Operations one on top of the other from which on a graph is likely that of a loop of the host language. What a person
+/// writes as one expression is shorter.
+const LONG: u32 = 256;
+
 impl Session {
     /// The values of expressions, computed together so that they share work. An expression keeps its value: what is
     /// built on it later starts there.
@@ -172,6 +176,14 @@ impl Session {
     /// # Errors
     /// As [`Session::eval`].
     pub fn compute(&self, exprs: &[Expr], observer: &mut Observer<'_>) -> Result<Statistics, Error> {
+        for expr in exprs.iter().filter(|expr| expr.depth() > LONG) {
+            self.shorten(expr)?;
+        }
+        self.compute_together(exprs, observer)
+    }
+
+    /// Computes expressions as one program.
+    pub(super) fn compute_together(&self, exprs: &[Expr], observer: &mut Observer<'_>) -> Result<Statistics, Error> {
         let mut pending: Vec<Expr> = Vec::new();
         for expr in exprs {
             if expr.known_value().is_none() && !pending.iter().any(|known| known.is_same(expr)) {

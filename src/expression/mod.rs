@@ -29,8 +29,6 @@ mod program;
 mod programs;
 mod scalar;
 mod shorten;
-#[cfg(test)]
-mod tests;
 
 pub use compiled::{Compiled, CompiledExprs};
 pub use eval::Outputs;

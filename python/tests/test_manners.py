@@ -1,0 +1,204 @@
+"""Signals, threads, forks, copies, and memory."""
+
+import copy
+import gc
+import multiprocessing
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+import weakref
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import fuseline as fl
+
+
+@fl.jit
+def squares(x):
+    return (x * x).sum()
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_copies(copied):
+    a = np.arange(6.0).reshape(2, 3)
+    for x in (fl.matrix(a), fl.matrix(a) + 1, fl.matrix(sp.csr_array(a)), fl.matrix(a).sum(), fl.matrix(np.arange(3))):
+        y = copied(x)
+        assert y.shape == x.shape and y.dtype == x.dtype
+        np.testing.assert_array_equal(y.numpy(), x.numpy())
+
+
+def test_compiled_functions_are_pickled_by_name():
+    assert float(pickle.loads(pickle.dumps(squares))(np.ones(3))) == 3.0
+
+
+def test_joblib(tmp_path):
+    joblib = pytest.importorskip("joblib")
+    joblib.dump(fl.matrix(np.arange(3.0)) * 2, tmp_path / "x")
+    np.testing.assert_array_equal(joblib.load(tmp_path / "x").numpy(), [0, 2, 4])
+
+
+def test_many_threads_at_once():
+    X = np.random.default_rng(0).normal(size=(200, 20))
+    x, failures = fl.matrix(X), []
+
+    def work(seed):
+        try:
+            for k in range(20):
+                c = float(seed + k)
+                np.testing.assert_allclose(float(((x * c + 1) ** 2).sum()), ((X * c + 1) ** 2).sum())
+                np.testing.assert_allclose(float(squares(X + c)), ((X + c) ** 2).sum())
+        except Exception as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert not failures, failures[0]
+
+
+def test_one_expression_in_many_threads():
+    x = fl.matrix(np.ones((100, 100)))
+    y, results = ((x + 1) * 2).sum(), []
+    threads = [threading.Thread(target=lambda: results.append(float(y))) for _ in range(8)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert results == [40_000.0] * 8
+
+
+def test_python_goes_on_while_something_is_computed():
+    x = fl.rand(3000, 3000, seed=1)
+    counted, done = 0, threading.Event()
+
+    def work():
+        (x @ x @ x).sum().compute()
+        done.set()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    while not done.is_set():
+        counted += 1
+        time.sleep(0.001)
+    thread.join()
+    assert counted > 20
+
+
+LONG = """
+import time, sys, fuseline as fl
+x = fl.rand(4000, 4000, seed=1)
+x.compute()
+print("started", flush=True)
+start = time.monotonic()
+try:
+    for _ in range(200):
+        x = x @ x / 4000.0
+    x.compute()
+except KeyboardInterrupt:
+    print("interrupted", time.monotonic() - start, flush=True)
+    print(float(fl.matrix([1.0, 2.0]).sum()), flush=True)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGINT") or sys.platform == "win32", reason="signals of POSIX")
+def test_ctrl_c_ends_a_computation():
+    process = subprocess.Popen([sys.executable, "-c", LONG], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "started\n"
+    time.sleep(1.0)
+    sent = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    line = process.stdout.readline()
+    took = time.monotonic() - sent
+    rest, _ = process.communicate(timeout=60)
+    assert line.startswith("interrupted"), line
+    # The limit of the product is 0.3 s on an idle machine.
+    assert took < 3.0
+    assert rest == "3.0\n"
+
+
+def total(n):
+    return float((fl.matrix(np.ones(n)) * 2).sum())
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks of POSIX")
+def test_forks_make_their_own_threads():
+    assert total(10) == 20.0
+    context = multiprocessing.get_context("fork")
+    with context.Pool(4) as pool:
+        result = pool.map_async(total, range(1, 20))
+        assert result.get(timeout=60) == [2.0 * n for n in range(1, 20)]
+    assert total(10) == 20.0
+
+
+def test_memory_is_given_back():
+    freed = []
+
+    class Owner(np.ndarray):
+        pass
+
+    a = np.ones((100, 100)).view(Owner)
+    weakref.finalize(a, lambda: freed.append(True))
+    x = fl.matrix(a)
+    y = (x + 1).sum()
+    del a, x
+    gc.collect()
+    assert not freed, "the expression reads the array"
+    assert float(y) == 20_000.0
+    gc.collect()
+    float(fl.matrix([1.0]).sum())
+    assert freed, "nothing reads the array any more"
+
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="no /proc")
+def test_no_growth_over_many_evaluations():
+    a = np.ones((50, 50))
+
+    def rounds(count):
+        for k in range(count):
+            float(((fl.matrix(a) * float(k) + 1) ** 2).sum())
+            squares(a)
+
+    rounds(1000)
+    before = resident()
+    rounds(3000)
+    assert resident() - before < 8 << 20
+
+
+def test_memory_budgets():
+    with fl.options(memory="64m"):
+        with pytest.raises(MemoryError):
+            (fl.rand(4000, 4000, seed=1) + 1).compute()
+    assert float(fl.rand(10, 10, seed=1).sum()) > 0
+
+
+def test_options():
+    X = np.random.default_rng(0).normal(size=(2000, 30))
+    results = []
+    for options in ({}, {"threads": 1}, {"backend": "interp"}, {"mode": "base"}, {"threads": 3, "backend": "llvm"}):
+        with fl.options(**options):
+            results.append((fl.matrix(X).T @ (fl.matrix(X) * 2)).numpy())
+    for result in results[1:]:
+        np.testing.assert_allclose(result, results[0])
+    np.testing.assert_array_equal(results[0], results[1])
+    np.testing.assert_array_equal(results[0], results[2])
+    for wrong in ({"mode": "fast"}, {"backend": "gpu"}):
+        with pytest.raises(ValueError):
+            with fl.options(**wrong):
+                pass
+
+
+def test_errors_are_exceptions_of_python():
+    with pytest.raises(fl.CompileError, match="x = \\("):
+        fl.dml("x = (")
+    with pytest.raises(fl.ExecutionError, match="on purpose"):
+        fl.dml('stop("on purpose")')
+    assert issubclass(fl.CompileError, ValueError) and issubclass(fl.ExecutionError, RuntimeError)

@@ -1,0 +1,295 @@
+//! Expressions built in Rust: values, places in errors, programs that are found again, and data that is not copied.
+
+use fuseline::ir::ops::{BinaryOp, Direction, UnaryOp};
+use fuseline::ir::{DataType, SizeInfo};
+use fuseline::ndarray::{Array2, ShapeBuilder, array};
+use fuseline::sprs::CsMatI;
+use fuseline::{
+    Axis, BackendKind, Error, Expr, ExplainStage, Layout, Matrix, MatrixBlock, Mode, Operand, Scalar, Session, cbind,
+    rbind, where_,
+};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+fn session() -> Session {
+    Session::builder().threads(2).build().expect("a session")
+}
+
+fn values(block: &MatrixBlock) -> Vec<f64> {
+    block.to_dense().values().to_vec()
+}
+
+fn sample() -> Matrix {
+    Matrix::from(array![[1.0, -2.0, 0.5], [0.25, 3.0, -0.75]])
+}
+
+#[test]
+fn operators_take_values_and_references_of_all_kinds() {
+    let session = session();
+    let (x, s) = (sample(), Scalar::from(2.0));
+    let all = [
+        &x + &x,
+        x.clone() + &x,
+        &x + x.clone(),
+        x.clone() + x.clone(),
+        &x * 2.0,
+        2.0 * &x,
+        x.clone() * &s,
+        &s * &x,
+        s.clone() * x.clone(),
+    ];
+    let expected: Vec<f64> = [1.0, -2.0, 0.5, 0.25, 3.0, -0.75].iter().map(|value| 2.0 * value).collect();
+    for result in session.eval(&all[..]).unwrap() {
+        assert_eq!(values(&result), expected);
+    }
+    let mut y = x.clone();
+    y += 1.0;
+    y *= &x;
+    y -= x.clone();
+    y /= 2.0;
+    let square = session.eval(&y).unwrap();
+    assert_eq!(values(&square)[1], 2.0);
+    assert_eq!(session.eval(-(1.0 - &s) % 0.75).unwrap(), 0.25);
+}
+
+/// Every element-wise operation of THE op table gives what the table says.
+#[test]
+fn operations_are_those_of_the_table() {
+    let session = session();
+    let numbers = [0.0, 0.5, 1.0, 2.0, -1.5];
+    let x = Expr::from(Matrix::from(Array2::from_shape_vec((1, 5), numbers.to_vec()).unwrap()));
+    let y = Expr::from(Matrix::from(array![[2.0, 0.5, -1.0, 3.0, 2.0]]));
+    for &op in UnaryOp::ALL {
+        let result = session.eval(Expr::apply(op, &[&x])).unwrap();
+        let fuseline::RuntimeValue::Matrix(result) = result else { panic!("{op:?} gives a matrix") };
+        let expected = numbers.map(|number| op.eval(number));
+        close(&values(&result), &expected, op.mnemonic());
+    }
+    for &op in BinaryOp::ALL {
+        let result = session.eval(Expr::apply(op, &[&x, &y])).unwrap();
+        let fuseline::RuntimeValue::Matrix(result) = result else { panic!("{op:?} gives a matrix") };
+        let others = [2.0, 0.5, -1.0, 3.0, 2.0];
+        let expected: Vec<f64> = numbers.iter().zip(others).map(|(&one, other)| op.eval(one, other)).collect();
+        close(&values(&result), &expected, op.mnemonic());
+    }
+}
+
+fn close(actual: &[f64], expected: &[f64], name: &str) {
+    for (actual, expected) in actual.iter().zip(expected) {
+        let is_close = (actual - expected).abs() <= 1e-14 * expected.abs() || actual.is_nan() && expected.is_nan();
+        assert!(is_close || actual == expected, "{name}: {actual} in place of {expected}");
+    }
+}
+
+#[test]
+fn reductions_and_shapes() {
+    let session = session();
+    let x = sample();
+    let (sums, means, total, largest) =
+        session.eval((x.sum_over(Axis::Rows), x.mean_over(Axis::Columns), x.sum_squares(), x.max())).unwrap();
+    assert_eq!(values(&sums), [1.25, 1.0, -0.25]);
+    assert_eq!(sums.dims(), (1, 3));
+    assert_eq!(means.dims(), (2, 1));
+    assert_eq!(largest, 3.0);
+    assert!((total - 14.875).abs() < 1e-12);
+    let parts = [x.slice(0..1, ..), x.slice(1.., 1..=2), cbind(&[&x, &x]), rbind(&[&x, &x]), x.t()];
+    let dims: Vec<_> = session.eval(&parts[..]).unwrap().iter().map(MatrixBlock::dims).collect();
+    assert_eq!(dims, [(1, 3), (1, 2), (2, 6), (4, 3), (3, 2)]);
+    let clipped = session.eval(where_(&x.lt(0.0), 0.0, &x)).unwrap();
+    assert_eq!(values(&clipped), [1.0, 0.0, 0.5, 0.25, 3.0, 0.0]);
+}
+
+#[test]
+fn misfits_are_told_with_the_places_of_all_that_takes_part() {
+    let x = sample();
+    let line_of_w = line!() + 1;
+    let w = Matrix::from(array![[1.0], [2.0]]);
+    let line_of_product = line!() + 1;
+    let product = x.dot(&w);
+    let later = (&product + 1.0).sum() * 2.0;
+    let error = session().eval(&later).unwrap_err();
+    let Error::Expression(told) = &error else { panic!("a misfit, not {error}") };
+    assert_eq!(told.place.to_string(), format!("{}:{line_of_product}:21", file!()));
+    let text = error.to_string();
+    assert!(text.contains("2x3") && text.contains("2x1"), "{text}");
+    assert!(text.contains(&format!("{}:{line_of_w}:", file!())), "{text}");
+}
+
+#[test]
+fn what_is_built_wrong_is_told_by_every_way_to_run_it() {
+    let wrong = sample() + Matrix::from(array![[1.0, 2.0]]);
+    let session = session();
+    assert!(matches!(session.eval(&wrong), Err(Error::Expression(_))));
+    assert!(matches!(session.compile(&wrong), Err(Error::Expression(_))));
+    assert!(matches!(session.explain(&wrong, ExplainStage::Plan), Err(Error::Expression(_))));
+    assert!(matches!(session.eval(sample().slice(1..5, ..)), Err(Error::Expression(_))));
+}
+
+#[test]
+fn an_expression_keeps_its_value() {
+    let session = session();
+    let x = sample();
+    let sum = x.sum();
+    let (_, first) = session.eval_with_statistics(&sum).unwrap();
+    let (_, second) = session.eval_with_statistics(&sum).unwrap();
+    assert_eq!((first.dags_optimized, second.dags_optimized), (1, 0));
+    assert!(sum.as_expr().known_value().is_some());
+    assert_eq!(session.eval(sum * 2.0).unwrap(), 4.0);
+}
+
+/// Expressions that differ in numbers alone, or are built anew, are one program.
+#[test]
+fn programs_are_found_again() {
+    let session = session();
+    let score = |scale: f64, shift: f64| (sample() * scale + shift).sum();
+    let (_, first) = session.eval_with_statistics(score(0.3, 7.0)).unwrap();
+    assert_eq!(first.dags_optimized, 1);
+    for (scale, shift) in [(0.3, 7.0), (0.4, -3.0), (123.0, 1e-9)] {
+        let (value, again) = session.eval_with_statistics(score(scale, shift)).unwrap();
+        assert_eq!(again.dags_optimized, 0);
+        assert!((value - (2.0 * scale + 6.0 * shift)).abs() < 1e-9);
+    }
+    // Where a number decides what becomes of zeros it is part of the program.
+    let (_, compared) = session.eval_with_statistics(sample().gt(0.3).sum()).unwrap();
+    let (_, other) = session.eval_with_statistics(sample().gt(0.4).sum()).unwrap();
+    assert_eq!((compared.dags_optimized, other.dags_optimized), (1, 1));
+    // A range that moves is one program.
+    let (_, first) = session.eval_with_statistics(sample().slice(0..1, ..).sum()).unwrap();
+    let (_, moved) = session.eval_with_statistics(sample().slice(1..2, ..).sum()).unwrap();
+    assert_eq!((first.dags_optimized, moved.dags_optimized), (1, 0));
+}
+
+#[test]
+fn compiled_expressions_take_values_for_their_symbols() {
+    let session = session();
+    let (x, rate) = (Matrix::symbol("X"), Scalar::symbol("rate"));
+    let mut compiled = session.compile((&x * &rate, x.sum())).unwrap();
+    assert!(matches!(compiled.run(), Err(Error::UnboundInput(_))));
+    assert!(matches!(compiled.bind("Y", 1.0), Err(Error::NoSuchInput { .. })));
+    assert!(matches!(compiled.bind("X", 1.0), Err(Error::InputType { .. })));
+    compiled.bind("rate", 0.25).unwrap();
+    for rows in [2, 5, 3] {
+        let (scaled, sum) = compiled.bind("X", Array2::from_elem((rows, 3), 2.0)).unwrap().run().unwrap();
+        assert_eq!(scaled.dims(), (rows, 3));
+        assert_eq!(sum, 6.0 * rows as f64);
+    }
+    compiled.bind("rate", 4.0).unwrap();
+    compiled.run().unwrap();
+    assert_eq!(compiled.statistics().dags_optimized, 0);
+    assert!(matches!(session.eval(&x), Err(Error::UnboundInput(name)) if name == "X"));
+}
+
+#[test]
+fn many_threads_share_a_session_and_its_expressions() {
+    let session = session();
+    let x = sample();
+    let shared = (&x * &x).sum();
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let (session, x, shared) = (&session, &x, &shared);
+            scope.spawn(move || {
+                for round in 0..20 {
+                    let scale = f64::from(thread * 20 + round);
+                    assert_eq!(session.eval((x * scale).sum()).unwrap(), 2.0 * scale);
+                    assert!((session.eval(shared).unwrap() - 14.875).abs() < 1e-12);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn arrays_and_sparse_matrices_are_read_where_they_lie() {
+    let array = Arc::new(Array2::from_elem((30, 20), 1.5));
+    let x = Matrix::borrow_ndarray(&array).unwrap();
+    let Some(fuseline::RuntimeValue::Matrix(block)) = x.as_expr().known_value() else { panic!("a matrix") };
+    let Layout::Dense(Cow::Borrowed(dense)) = block.layout() else { panic!("dense") };
+    assert_eq!(dense.values().as_ptr(), array.as_ptr());
+    let given = Array2::from_elem((30, 20), 1.5);
+    let address = given.as_ptr();
+    let Some(fuseline::RuntimeValue::Matrix(block)) = Matrix::from(given).as_expr().known_value() else {
+        panic!("a matrix")
+    };
+    let Layout::Dense(Cow::Borrowed(dense)) = block.layout() else { panic!("dense") };
+    assert_eq!(dense.values().as_ptr(), address);
+    let turned = Arc::new(Array2::<f64>::zeros((30, 20).f()));
+    assert!(Matrix::borrow_ndarray(&turned).is_err());
+    assert_eq!(session().eval(Matrix::from((*turned).clone()).sum()).unwrap(), 0.0);
+
+    let sparse = Arc::new(CsMatI::<f64, u32, usize>::eye(10));
+    let s = Matrix::borrow_sprs(&sparse).unwrap();
+    let Some(fuseline::RuntimeValue::Matrix(block)) = s.as_expr().known_value() else { panic!("a matrix") };
+    let csr = block.to_csr();
+    assert_eq!(csr.values().as_ptr(), sparse.data().as_ptr());
+    assert_eq!(csr.columns().as_ptr(), sparse.indices().as_ptr());
+    assert_eq!(session().eval((&s * 2.0).sum()).unwrap(), 20.0);
+}
+
+#[test]
+fn graphs_that_are_deeper_than_any_stack_are_dropped() {
+    let mut x = sample();
+    for _ in 0..300_000 {
+        x = x + 1.0;
+    }
+    drop(x);
+}
+
+/// The parts of a graph that a loop has built are computed one after the other, as one program.
+#[test]
+fn loops_of_the_host_are_one_program() {
+    let session = session();
+    let (x, y) = (sample(), Matrix::from(array![[1.0], [2.0]]));
+    let mut w = Matrix::from(array![[0.1], [0.2], [0.3]]);
+    let mut velocity = Matrix::full(3, 1, 0.0);
+    for _ in 0..2_000 {
+        velocity = 0.9 * &velocity - 0.01 * x.t().dot(x.dot(&w) - &y);
+        w = &w + &velocity;
+    }
+    let (result, statistics) = session.eval_with_statistics(&w).unwrap();
+    assert!(statistics.operators_priced < 1_000, "the last part alone: {}", statistics.operators_priced);
+    // The system has more unknowns than equations: the residual vanishes.
+    let residual = session.eval((x.dot(Matrix::from(result)) - &y).abs().max()).unwrap();
+    assert!(residual < 1e-9, "{residual}");
+}
+
+#[test]
+fn decompositions_give_their_results() {
+    let session = session();
+    let a = Matrix::from(array![[4.0, 1.0], [1.0, 3.0]]);
+    let (values, vectors) = a.eigen();
+    let back = vectors.dot(values.diagonal()).dot(vectors.t());
+    let (u, s, v) = a.svd();
+    let (distance, other) = session.eval(((&a - back).abs().max(), (&a - u.dot(s).dot(v.t())).abs().max())).unwrap();
+    assert!(distance < 1e-12 && other < 1e-12, "{distance} {other}");
+    let solved = a.solve(&Matrix::from(array![[1.0], [2.0]]));
+    assert!(session.eval((a.dot(solved) - Matrix::from(array![[1.0], [2.0]])).abs().max()).unwrap() < 1e-12);
+}
+
+/// Every mode and backend gives the same values.
+#[test]
+fn modes_agree() {
+    let build = || {
+        let x = Matrix::from(Array2::from_shape_fn((40, 30), |(i, j)| ((i * 7 + j * 3) % 11) as f64 - 5.0));
+        let w = Matrix::from(Array2::from_shape_fn((30, 1), |(i, _)| i as f64 / 30.0));
+        (x.t().dot(x.dot(&w).sigmoid()), (&x * &x).sum(), x.abs().max_over(Axis::Columns))
+    };
+    let expected = session().eval(build()).unwrap();
+    for mode in [Mode::Base, Mode::Fused, Mode::GenFuseAll, Mode::GenFuseNoRedundancy] {
+        for backend in [BackendKind::default(), BackendKind::Interp] {
+            let session = Session::builder().threads(2).mode(mode).backend(backend).build().unwrap();
+            let result = session.eval(build()).unwrap();
+            close(&values(&result.0), &values(&expected.0), "gradient");
+            assert_eq!((result.1, values(&result.2)), (expected.1, values(&expected.2)));
+        }
+    }
+}
+
+#[test]
+fn untyped_expressions() {
+    let x = Expr::symbol("X", DataType::MATRIX, SizeInfo::dims(2, 3));
+    let sums = Expr::apply((fuseline::ir::ops::AggOp::Sum, Direction::Row), &[&x]);
+    assert_eq!(sums.size().known_dims(), Some((2, 1)));
+    assert!(sums.is_symbolic() && sums.depth() == 1);
+    let place = fuseline::Place::Rust(std::panic::Location::caller());
+    assert!(3.5.into_expr(place).known_value().is_some());
+}
