@@ -4,90 +4,48 @@ from __future__ import annotations
 
 import builtins
 import operator
-from typing import Any
+from typing import Any, Callable, Literal, TypeVar
 
 import numpy as np
 
 from . import _native
 from ._native import Array, matrix
 
-#: Element-wise functions of one array: the name of NumPy, that of the engine, and the type of the result.
-UNARY = {
-    "sqrt": ("sqrt", "float"),
-    "exp": ("exp", "float"),
-    "expm1": ("expm1", "float"),
-    "log": ("log", "float"),
-    "log1p": ("log1p", "float"),
-    "sin": ("sin", "float"),
-    "cos": ("cos", "float"),
-    "tan": ("tan", "float"),
-    "arcsin": ("asin", "float"),
-    "arccos": ("acos", "float"),
-    "arctan": ("atan", "float"),
-    "sinh": ("sinh", "float"),
-    "cosh": ("cosh", "float"),
-    "tanh": ("tanh", "float"),
-    "floor": ("floor", "same"),
-    "ceil": ("ceil", "same"),
-    "absolute": ("abs", "same"),
-    "fabs": ("abs", "float"),
-    "square": ("pow2", "same"),
-    "isnan": ("is_nan", "bool"),
-    "isinf": ("is_inf", "bool"),
-    "logical_not": ("not", "bool"),
-}
-
-#: What NumPy lacks: the name here, that of the engine, the type, and what it is.
-OWN = {
-    "sigmoid": ("sigmoid", "float", "``1 / (1 + exp(-x))``."),
-    "erf": ("erf", "float", "The error function."),
-    "normal_cdf": ("normal_cdf", "float", "The distribution function of the standard normal distribution."),
-    "log_nonzero": ("log_nz", "float", "The logarithm where the cell is not zero, else 0: zeros stay zeros."),
-}
-
-#: Element-wise functions of two arrays: the name of NumPy, and that of the engine.
-BINARY = {
-    "add": "plus",
-    "subtract": "minus",
-    "multiply": "mult",
-    "divide": "div",
-    "floor_divide": "intdiv",
-    "remainder": "mod",
-    "power": "pow",
-    "maximum": "max",
-    "minimum": "min",
-    "equal": "eq",
-    "not_equal": "ne",
-    "less": "lt",
-    "less_equal": "le",
-    "greater": "gt",
-    "greater_equal": "ge",
-    "logical_and": "and",
-    "logical_or": "or",
-    "logical_xor": "xor",
-    "bitwise_and": "bitwand",
-    "bitwise_or": "bitwor",
-    "bitwise_xor": "bitwxor",
-    "left_shift": "bitwshiftl",
-    "right_shift": "bitwshiftr",
-}
+#: Element-wise functions by the name of NumPy's ufunc.
+UFUNCS: dict[str, Callable[..., Array]] = {}
 
 
-def _unary(name: str, op: str, kind: str, doc: str):
+def _unary(name: str, op: str, kind: Literal["same", "bool", "float"], doc: str | None = None) -> Callable[[Any], Array]:
+    """The function that applies an operation of the engine to each cell; a ufunc where it has no text of its own."""
+
     def function(x: Any) -> Array:
         return as_array(x)._apply(op, kind)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
+    function.__doc__ = doc or f"``numpy.{name}``, of each cell."
+    if doc is None:
+        UFUNCS[name] = function
     return function
 
 
-def _binary(name: str, op: str):
+def _binary(name: str, op: str) -> Callable[[Any, Any], Array]:
+    """The ufunc that applies an operation of the engine to each pair of cells."""
+
     def function(x: Any, y: Any) -> Array:
         return _native.binary(op, x, y, "same")
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"``numpy.{name}``, of each pair of cells."
+    UFUNCS[name] = function
+    return function
+
+
+F = TypeVar("F", bound=Callable[..., Array])
+
+
+def _ufunc(function: F) -> F:
+    """Notes a function as the ufunc of this name."""
+    UFUNCS[function.__name__] = function
     return function
 
 
@@ -96,73 +54,140 @@ def as_array(x: Any) -> Array:
     return x if isinstance(x, Array) else matrix(x)
 
 
+sqrt = _unary("sqrt", "sqrt", "float")
+exp = _unary("exp", "exp", "float")
+expm1 = _unary("expm1", "expm1", "float")
+log = _unary("log", "log", "float")
+log1p = _unary("log1p", "log1p", "float")
+sin = _unary("sin", "sin", "float")
+cos = _unary("cos", "cos", "float")
+tan = _unary("tan", "tan", "float")
+arcsin = _unary("arcsin", "asin", "float")
+arccos = _unary("arccos", "acos", "float")
+arctan = _unary("arctan", "atan", "float")
+sinh = _unary("sinh", "sinh", "float")
+cosh = _unary("cosh", "cosh", "float")
+tanh = _unary("tanh", "tanh", "float")
+floor = _unary("floor", "floor", "same")
+ceil = _unary("ceil", "ceil", "same")
+absolute = _unary("absolute", "abs", "same")
+fabs = _unary("fabs", "abs", "float")
+square = _unary("square", "pow2", "same")
+isnan = _unary("isnan", "is_nan", "bool")
+isinf = _unary("isinf", "is_inf", "bool")
+logical_not = _unary("logical_not", "not", "bool")
+
+sigmoid = _unary("sigmoid", "sigmoid", "float", "``1 / (1 + exp(-x))``.")
+erf = _unary("erf", "erf", "float", "The error function.")
+normal_cdf = _unary("normal_cdf", "normal_cdf", "float", "The distribution function of the standard normal distribution.")
+log_nonzero = _unary("log_nonzero", "log_nz", "float", "The logarithm where the cell is not zero, else 0: zeros stay zeros.")
+
+add = _binary("add", "plus")
+subtract = _binary("subtract", "minus")
+multiply = _binary("multiply", "mult")
+divide = _binary("divide", "div")
+floor_divide = _binary("floor_divide", "intdiv")
+remainder = _binary("remainder", "mod")
+power = _binary("power", "pow")
+maximum = _binary("maximum", "max")
+minimum = _binary("minimum", "min")
+equal = _binary("equal", "eq")
+not_equal = _binary("not_equal", "ne")
+less = _binary("less", "lt")
+less_equal = _binary("less_equal", "le")
+greater = _binary("greater", "gt")
+greater_equal = _binary("greater_equal", "ge")
+logical_and = _binary("logical_and", "and")
+logical_or = _binary("logical_or", "or")
+logical_xor = _binary("logical_xor", "xor")
+bitwise_and = _binary("bitwise_and", "bitwand")
+bitwise_or = _binary("bitwise_or", "bitwor")
+bitwise_xor = _binary("bitwise_xor", "bitwxor")
+left_shift = _binary("left_shift", "bitwshiftl")
+right_shift = _binary("right_shift", "bitwshiftr")
+
+
+@_ufunc
 def rint(x: Any) -> Array:
     """The nearest integers; the even one of two."""
     return _native.rint(as_array(x))
 
 
+@_ufunc
 def trunc(x: Any) -> Array:
     """The integers towards zero."""
     x = as_array(x)
     return x if x.dtype.kind != "f" else x._apply("sign", "same") * builtins.abs(x)._apply("floor", "same")
 
 
+@_ufunc
 def sign(x: Any) -> Array:
     """-1, 0 or 1, and NaN of NaN."""
     return as_array(x)._apply("sign", "same")
 
 
+@_ufunc
 def log2(x: Any) -> Array:
     """The logarithm to base 2."""
     return _native.binary("log_base", as_array(x), 2.0, "float")
 
 
+@_ufunc
 def log10(x: Any) -> Array:
     """The logarithm to base 10."""
     return _native.binary("log_base", as_array(x), 10.0, "float")
 
 
+@_ufunc
 def exp2(x: Any) -> Array:
     """Powers of 2."""
     return _native.binary("pow", 2.0, as_array(x), "float")
 
 
+@_ufunc
 def reciprocal(x: Any) -> Array:
     """``1 / x``."""
     return 1.0 / as_array(x)
 
 
+@_ufunc
 def isfinite(x: Any) -> Array:
     """Whether neither infinite nor NaN."""
     x = as_array(x)
     return ~(x._apply("is_nan", "bool") | x._apply("is_inf", "bool"))
 
 
+@_ufunc
 def positive(x: Any) -> Array:
     """The array itself."""
     return +as_array(x)
 
 
+@_ufunc
 def negative(x: Any) -> Array:
     """The negative."""
     return -as_array(x)
 
 
+@_ufunc
 def invert(x: Any) -> Array:
     """Bits the other way around."""
     return ~as_array(x)
 
 
+@_ufunc
 def deg2rad(x: Any) -> Array:
     """Degrees as radians."""
     return as_array(x)._apply("abs", "float") * sign(x) * (np.pi / 180.0) if _is_integer(x) else as_array(x) * (np.pi / 180.0)
 
 
+@_ufunc
 def rad2deg(x: Any) -> Array:
     """Radians as degrees."""
     return as_array(x) * (180.0 / np.pi)
 
 
+@_ufunc
 def logaddexp(x: Any, y: Any) -> Array:
     """``log(exp(x) + exp(y))``, without overflow."""
     x, y = as_array(x), as_array(y)
@@ -173,6 +198,7 @@ def logaddexp(x: Any, y: Any) -> Array:
     return _native.where(_native.binary("eq", x, y, "same"), high + float(np.log(2.0)), result)
 
 
+@_ufunc
 def hypot(x: Any, y: Any) -> Array:
     """``sqrt(x**2 + y**2)``, without overflow."""
     x, y = builtins.abs(as_array(x)), builtins.abs(as_array(y))
@@ -184,24 +210,28 @@ def hypot(x: Any, y: Any) -> Array:
     return _native.where(infinite, float("inf"), result)
 
 
+@_ufunc
 def heaviside(x: Any, y: Any) -> Array:
     """0 where negative, 1 where positive, ``y`` where zero."""
     x = as_array(x)
     return _native.where(x == 0, y, _native.where(x._apply("is_nan", "bool"), x, (x > 0) * 1.0))
 
 
+@_ufunc
 def fmax(x: Any, y: Any) -> Array:
     """The larger of two; the other one of a NaN."""
     x, y = as_array(x), as_array(y)
     return _native.where(isnan(x), y, _native.where(isnan(y), x, maximum(x, y)))
 
 
+@_ufunc
 def fmin(x: Any, y: Any) -> Array:
     """The smaller of two; the other one of a NaN."""
     x, y = as_array(x), as_array(y)
     return _native.where(isnan(x), y, _native.where(isnan(y), x, minimum(x, y)))
 
 
+@_ufunc
 def copysign(x: Any, y: Any) -> Array:
     """The size of one with the sign of the other; zeros are positive."""
     x = builtins.abs(as_array(x))
@@ -332,41 +362,3 @@ def read(path: Any, **options: Any) -> Array:
 def abs(x: Any) -> Array:
     """The absolute value."""
     return builtins.abs(as_array(x))
-
-
-for _name, (_op, _kind) in UNARY.items():
-    globals()[_name] = _unary(_name, _op, _kind, f"``numpy.{_name}``, of each cell.")
-for _name, (_op, _kind, _doc) in OWN.items():
-    globals()[_name] = _unary(_name, _op, _kind, _doc)
-for _name, _op in BINARY.items():
-    globals()[_name] = _binary(_name, _op)
-
-#: Functions of one or two arrays that are NumPy's ufuncs, by the name of NumPy.
-UFUNCS = {
-    name: globals()[name]
-    for name in [
-        *UNARY,
-        *BINARY,
-        "rint",
-        "trunc",
-        "sign",
-        "log2",
-        "log10",
-        "exp2",
-        "reciprocal",
-        "isfinite",
-        "positive",
-        "negative",
-        "invert",
-        "deg2rad",
-        "rad2deg",
-        "logaddexp",
-        "hypot",
-        "heaviside",
-        "fmax",
-        "fmin",
-        "copysign",
-    ]
-}
-
-__all__ = [*UFUNCS, *OWN]

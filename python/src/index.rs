@@ -249,6 +249,13 @@ fn along(expr: &Expr, axis: usize, selection: &Selection, place: &Place) -> PyRe
 fn range(expr: &Expr, is_rows: bool, start: u64, end: u64, place: &Place) -> Expr {
     let number = |number: u64| Expr::value_at(Value::I64(number as i64), place.clone());
     let extent = |op| Expr::apply_at(HopOp::Shape(op), &[expr], place.clone());
+    let other = if is_rows { expr.size().cols } else { expr.size().rows };
+    if other == Some(0) {
+        // The engine knows no range of a matrix without cells.
+        let count = number(end - start);
+        let inputs = if is_rows { [number(0), count, number(0)] } else { [number(0), number(0), count] };
+        return Expr::apply_at(HopOp::DataGen(DataGenOp::Matrix), &inputs.each_ref(), place.clone());
+    }
     let (first, last) = (number(start + 1), number(end));
     let inputs = if is_rows {
         [expr.clone(), first, last, number(1), extent(ShapeOp::Ncol)]

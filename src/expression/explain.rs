@@ -19,7 +19,7 @@ impl Session {
     ///
     /// let session = Session::builder().build()?;
     /// let x = Matrix::from(Array2::from_elem((1000, 100), 0.5));
-    /// let plan = session.explain((&x * &x).sum(), ExplainStage::Plan)?;
+    /// let plan = session.explain((&x * &x + 1.0).sum(), ExplainStage::Plan)?;
     /// assert!(plan.contains("cell"), "{plan}");
     /// # Ok::<(), fuseline::Error>(())
     /// ```

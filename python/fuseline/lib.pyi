@@ -1,0 +1,5 @@
+from typing import Any, Callable
+
+__all__: list[str]
+
+def __getattr__(name: str) -> Callable[..., Any]: ...
