@@ -36,9 +36,21 @@ fn try_link() -> Result<(), String> {
         println!("cargo::rustc-link-search=native={}", folder_of_archive(library)?.display());
         link_archive(library);
     }
-    let standard_library = if target("OS") == "macos" { "c++" } else { "stdc++" };
-    println!("cargo::rustc-link-lib=dylib={standard_library}");
+    link_standard_library();
     Ok(())
+}
+
+/// The C++ standard library, as an archive where there is one, so that older systems, which have older versions of the
+/// library, can load what is built.
+fn link_standard_library() {
+    if target("OS") == "macos" {
+        println!("cargo::rustc-link-lib=dylib=c++");
+    } else if let Ok(folder) = folder_of_archive("stdc++") {
+        println!("cargo::rustc-link-search=native={}", folder.display());
+        link_archive("stdc++");
+    } else {
+        println!("cargo::rustc-link-lib=dylib=stdc++");
+    }
 }
 
 /// Not bundled: archives of 200 MB would be copied into this crate's.

@@ -35,7 +35,7 @@ def dynamic_section():
 
 
 def test_scripts_run():
-    assert fuseline.run_script("x = seq(1, 1000)\nprint(sum(x * x + 2 * x))") == "334834500\n"
+    assert float(fuseline.run_script("x = seq(1, 1000)\nprint(sum(x * x + 2 * x))")) == 334834500.0
 
 
 def test_errors_are_exceptions():
