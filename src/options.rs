@@ -31,7 +31,7 @@ pub enum BackendKind {
 impl Default for BackendKind {
     /// LLVM with the interpreter meanwhile, where this build has LLVM.
     fn default() -> Self {
-        if cfg!(any(feature = "llvm22", feature = "llvm19")) { BackendKind::Tiered } else { BackendKind::Interp }
+        if cfg!(feature = "llvm") { BackendKind::Tiered } else { BackendKind::Interp }
     }
 }
 
@@ -197,7 +197,7 @@ impl CompileOptions {
         InterpBackend::with_isa(self.isa())
     }
 
-    #[cfg(any(feature = "llvm22", feature = "llvm19"))]
+    #[cfg(feature = "llvm")]
     fn llvm_backend(&self) -> Result<Box<dyn Backend>, Error> {
         use fuseline_llvm_backend::{self as llvm, LlvmBackend, LlvmOptions};
         use fuseline_runtime::CodeFolder;
@@ -229,7 +229,7 @@ impl CompileOptions {
         Ok(Box::new(backend))
     }
 
-    #[cfg(not(any(feature = "llvm22", feature = "llvm19")))]
+    #[cfg(not(feature = "llvm"))]
     fn llvm_backend(&self) -> Result<Box<dyn Backend>, Error> {
         let what = "anything: this build has no LLVM (build with the feature llvm22 or llvm19)".to_owned();
         Err(Error::Backend(fuseline_skeletons::BackendError::Unsupported { backend: "llvm", what }))

@@ -40,7 +40,7 @@ fn file_tests() {
 }
 
 #[test]
-#[cfg_attr(not(any(feature = "llvm22", feature = "llvm19")), ignore = "this build has no LLVM")]
+#[cfg_attr(not(feature = "llvm"), ignore = "this build has no LLVM")]
 fn file_tests_of_llvm() {
     check_stages(|stage| stage == LLVM);
 }

@@ -9,7 +9,7 @@
 //! build inlines other functions, and may differ by a quarter. The processor hardly matters: Valgrind hides AVX-512, plans
 //! are made for the default machine, code for x86-64-v3. Seeds, addresses and threads change less than the tolerance. What
 //! LLVM does differs between its versions, and is counted with LLVM 22 alone.
-#![cfg(all(target_os = "linux", target_arch = "x86_64", any(feature = "llvm22", feature = "llvm19")))]
+#![cfg(all(target_os = "linux", target_arch = "x86_64", feature = "llvm"))]
 
 #[path = "../benches/compile/cases.rs"]
 mod cases;

@@ -167,7 +167,7 @@ fn compile_all(text: &str, blocks: &[HopDag]) {
     }
 }
 
-#[cfg(any(feature = "llvm22", feature = "llvm19"))]
+#[cfg(feature = "llvm")]
 fn generate(cplans: &[fuseline::ir::cplan::VerifiedCPlan], runner: &mut impl Runner) {
     use fuseline_llvm_backend::{LlvmBackend, LlvmOptions};
     use fuseline_skeletons::Backend;
@@ -180,5 +180,5 @@ fn generate(cplans: &[fuseline::ir::cplan::VerifiedCPlan], runner: &mut impl Run
 }
 
 /// Without LLVM there is no code to generate.
-#[cfg(not(any(feature = "llvm22", feature = "llvm19")))]
+#[cfg(not(feature = "llvm"))]
 fn generate(_cplans: &[fuseline::ir::cplan::VerifiedCPlan], _runner: &mut impl Runner) {}

@@ -12,13 +12,13 @@ mod algorithms;
 mod bars;
 mod by_hand;
 mod document;
-#[cfg(any(feature = "llvm22", feature = "llvm19"))]
+#[cfg(feature = "llvm")]
 mod footprint;
 #[path = "../support/host.rs"]
 mod host;
-#[cfg(any(feature = "llvm22", feature = "llvm19"))]
+#[cfg(feature = "llvm")]
 mod instruction_misses;
-#[cfg(any(feature = "llvm22", feature = "llvm19"))]
+#[cfg(feature = "llvm")]
 #[path = "../support/lines.rs"]
 mod lines;
 mod machine;
@@ -40,7 +40,7 @@ use workloads::Scale;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    #[cfg(any(feature = "llvm22", feature = "llvm19"))]
+    #[cfg(feature = "llvm")]
     if let [run, code, operations, rows] = &arguments[..]
         && run == instruction_misses::RUN
     {
@@ -63,7 +63,7 @@ fn main() {
     }
     add(operators(scale, rounds, is_wanted));
     add(patterns::section(scale, rounds, |name| is_wanted("patterns") || is_wanted(name)));
-    #[cfg(any(feature = "llvm22", feature = "llvm19"))]
+    #[cfg(feature = "llvm")]
     if is_wanted("footprint") {
         add(footprint::section(scale, rounds.min(5)));
     }

@@ -20,6 +20,8 @@ mod emit;
 mod jit;
 mod kernel;
 mod machinery;
+#[cfg(all(feature = "llvm22-static", target_os = "linux", target_env = "gnu"))]
+mod random;
 mod schedule;
 mod target;
 mod threads;

@@ -27,11 +27,17 @@ fn host() -> &'static (String, String) {
     })
 }
 
-/// Makes LLVM know the processor family; the linker needs it too.
+/// Makes LLVM know this machine's processor family, the only one that a static build has; the linker needs it too.
 fn initialize() {
     static INITIALIZE: Once = Once::new();
-    INITIALIZE.call_once(|| LlvmTarget::initialize_x86(&InitializationConfig::default()));
+    INITIALIZE.call_once(|| INITIALIZE_FAMILY(&InitializationConfig::default()));
 }
+
+#[cfg(target_arch = "aarch64")]
+const INITIALIZE_FAMILY: fn(&InitializationConfig) = LlvmTarget::initialize_aarch64;
+
+#[cfg(not(target_arch = "aarch64"))]
+const INITIALIZE_FAMILY: fn(&InitializationConfig) = LlvmTarget::initialize_x86;
 
 impl Target {
     /// Whether code is generated for an instruction set.

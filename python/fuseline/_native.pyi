@@ -6,6 +6,8 @@ import numpy.typing as npt
 from scipy import sparse
 
 __version__: str
+#: Whether fused operators become machine code; without LLVM they are interpreted.
+HAS_LLVM: bool
 
 #: What stands beside an array in an operation: arrays, numbers, and what can be had as one of these.
 Operand: TypeAlias = Any

@@ -45,6 +45,7 @@ fn pop_options() {
 #[pymodule(gil_used = true)]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("HAS_LLVM", cfg!(any(feature = "llvm22", feature = "llvm19", feature = "llvm22-static")))?;
     module.add("CompileError", module.py().get_type::<error::CompileError>())?;
     module.add("ExecutionError", module.py().get_type::<error::ExecutionError>())?;
     module.add_class::<array::Array>()?;

@@ -9,11 +9,8 @@ use std::path::Path;
 pub(crate) const MODES: &[Mode] = &[Mode::Base, Mode::Fused, Mode::Gen, Mode::GenFuseAll, Mode::GenFuseNoRedundancy];
 
 /// Every backend that this build has.
-pub(crate) const BACKENDS: &[BackendKind] = if cfg!(any(feature = "llvm22", feature = "llvm19")) {
-    &[BackendKind::Interp, BackendKind::Llvm]
-} else {
-    &[BackendKind::Interp]
-};
+pub(crate) const BACKENDS: &[BackendKind] =
+    if cfg!(feature = "llvm") { &[BackendKind::Interp, BackendKind::Llvm] } else { &[BackendKind::Interp] };
 
 pub(crate) fn session(mode: Mode, backend: BackendKind) -> Session {
     Session::new(CompileOptions { mode, backend, ..CompileOptions::default() }).expect("a session")

@@ -230,7 +230,7 @@ fn what_is_not_there_yet_says_so() {
 }
 
 #[test]
-#[cfg(not(any(feature = "llvm22", feature = "llvm19")))]
+#[cfg(not(feature = "llvm"))]
 fn a_build_without_llvm_says_so() {
     for backend in ["llvm", "tiered"] {
         let message = script("print(1)\n", &["--backend", backend]).message();

@@ -91,7 +91,7 @@ impl Folder {
     }
 
     /// The names of the files in a folder within, in order.
-    #[cfg(any(feature = "llvm22", feature = "llvm19"))]
+    #[cfg(feature = "llvm")]
     pub(crate) fn list(&self, name: &str) -> Vec<String> {
         let entries = fs::read_dir(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
         let mut names: Vec<String> =
@@ -121,5 +121,4 @@ pub(crate) fn script(text: &str, options: &[&str]) -> Finished {
 }
 
 /// The backends of this build.
-pub(crate) const BACKENDS: &[&str] =
-    if cfg!(any(feature = "llvm22", feature = "llvm19")) { &["interp", "llvm", "tiered"] } else { &["interp"] };
+pub(crate) const BACKENDS: &[&str] = if cfg!(feature = "llvm") { &["interp", "llvm", "tiered"] } else { &["interp"] };

@@ -146,7 +146,7 @@ fn stages_are_shown_while_running() {
     assert!(finished.stderr.contains("row roots:"), "{}", finished.stderr);
 }
 
-#[cfg(any(feature = "llvm22", feature = "llvm19"))]
+#[cfg(feature = "llvm")]
 mod code {
     use super::ROW;
     use crate::command::Folder;

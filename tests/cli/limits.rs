@@ -1,5 +1,5 @@
 //! Memory that the system refuses to LLVM, which would end the process where it is refused any: operators go without code.
-#![cfg(all(target_os = "linux", any(feature = "llvm22", feature = "llvm19")))]
+#![cfg(all(target_os = "linux", feature = "llvm"))]
 
 use crate::command::Folder;
 use std::process::Command;

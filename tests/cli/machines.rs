@@ -192,7 +192,7 @@ fn hand_coded_operators() {
     compare_at_length("fused.dml", 15, &["--mode", "fused"]);
 }
 
-#[cfg(any(feature = "llvm22", feature = "llvm19"))]
+#[cfg(feature = "llvm")]
 #[test]
 fn compiled_operators() {
     for script in ["fused.dml", "nan.dml"] {

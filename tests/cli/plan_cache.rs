@@ -1,5 +1,5 @@
 //! `--plan-cache`: code that one run generated and others find, whatever happens to the folder meanwhile.
-#![cfg(any(feature = "llvm22", feature = "llvm19"))]
+#![cfg(feature = "llvm")]
 
 use crate::command::{Finished, Folder};
 use serde_json::Value;

@@ -40,7 +40,7 @@ fn backends() -> Vec<(String, Box<dyn Backend>)> {
     backends
 }
 
-#[cfg(any(feature = "llvm22", feature = "llvm19"))]
+#[cfg(feature = "llvm")]
 fn llvm_backends() -> Vec<(String, Box<dyn Backend>)> {
     use fuseline_llvm_backend::{LlvmBackend, LlvmOptions, PrimitiveMode};
     let with_code = Isa::available().into_iter().filter(|&isa| isa != Isa::Portable);
@@ -59,7 +59,7 @@ fn llvm_backends() -> Vec<(String, Box<dyn Backend>)> {
         .collect()
 }
 
-#[cfg(not(any(feature = "llvm22", feature = "llvm19")))]
+#[cfg(not(feature = "llvm"))]
 fn llvm_backends() -> Vec<(String, Box<dyn Backend>)> {
     Vec::new()
 }

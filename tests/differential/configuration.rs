@@ -45,7 +45,7 @@ pub(crate) struct Configuration {
 }
 
 /// Whether this build has LLVM.
-pub(crate) const HAS_LLVM: bool = cfg!(any(feature = "llvm22", feature = "llvm19"));
+pub(crate) const HAS_LLVM: bool = cfg!(feature = "llvm");
 pub(crate) const THREADS: [usize; 4] = [1, 2, 3, 7];
 const PRIMITIVES: [PrimitiveMode; 3] = [PrimitiveMode::Auto, PrimitiveMode::Shared, PrimitiveMode::Inlined];
 /// Seeds of random plans: what they draw differs from DAG to DAG.

@@ -99,7 +99,7 @@ const ORDERS: &[Order] = &[
     Order {
         folder: "llvm-backend/src",
         path: "",
-        modules: "target schedule emit compiler jit threads machinery kernel",
+        modules: "random target schedule emit compiler jit threads machinery kernel",
     },
     Order { folder: "llvm-backend/src/schedule", path: "schedule", modules: "extent narrow packs slots phases" },
     Order {

@@ -85,9 +85,9 @@ pub(crate) const CONFIGURATIONS: &[(Mode, BackendKind)] = &[
     (Mode::Base, BackendKind::Interp),
     (Mode::Fused, BackendKind::Interp),
     (Mode::GenFuseNoRedundancy, BackendKind::Interp),
-    #[cfg(any(feature = "llvm22", feature = "llvm19"))]
+    #[cfg(feature = "llvm")]
     (Mode::Gen, BackendKind::Tiered),
-    #[cfg(any(feature = "llvm22", feature = "llvm19"))]
+    #[cfg(feature = "llvm")]
     (Mode::GenFuseAll, BackendKind::Llvm),
 ];
 

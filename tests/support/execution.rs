@@ -196,7 +196,7 @@ fn run_mode(
 }
 
 fn backends() -> impl Iterator<Item = BackendKind> {
-    let has_llvm = cfg!(any(feature = "llvm22", feature = "llvm19"));
+    let has_llvm = cfg!(feature = "llvm");
     [BackendKind::Interp].into_iter().chain(has_llvm.then_some(BackendKind::Llvm))
 }
 

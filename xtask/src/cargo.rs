@@ -32,6 +32,11 @@ impl Cargo {
         self.backend_feature
     }
 
+    /// Whether the LLVM that was found is the one that can be linked statically.
+    pub(crate) fn links_llvm_22(&self) -> bool {
+        self.features.is_empty()
+    }
+
     /// Puts the feature arguments behind a cargo command's own.
     pub(crate) fn with_features<'a>(&self, arguments: &[&'a str]) -> Vec<&'a str> {
         arguments.iter().chain(self.features).copied().collect()

@@ -4,6 +4,8 @@ mod cargo;
 mod fuzz;
 mod main_job;
 mod oracles;
+mod packages;
+mod python;
 mod test;
 mod timing;
 
@@ -19,6 +21,11 @@ const HELP: &str = "\
        --long                        the long forms of randomized tests (FUSELINE_LONG=1), and comparisons with SystemDS and R
        --seed N                      the seed of randomized tests (FUSELINE_SEED=N)
   build [--release]                  the fuseline program
+  python [--test] [--wheel DIR] [--python PATH]
+                                     the wheel of the Python package, with LLVM in it, installed into target/python/venv
+       --test                        and its tests, in a fresh environment
+       --wheel DIR                   a copy of the wheel
+       --python PATH                 the Python to use, instead of python3: 3.11 or later
   lint                               formatting, clippy and documentation, warnings denied
   bench [--full]                     the benchmark report in minutes, or in full into docs/benchmarks.md
   bench report [--full] PART...      parts of it: machine, operators, patterns, footprint, model, algorithms, or (parts of) workloads' names
@@ -61,6 +68,7 @@ fn dispatch(arguments: &[&str]) -> Result<()> {
         ["test", rest @ ..] => test::run(&cargo, &test::Options::parse(rest)?),
         ["build"] => cargo.run("build", &cargo.with_features(&["build"])),
         ["build", "--release"] => cargo.run("build", &cargo.with_features(&["build", "--release"])),
+        ["python", rest @ ..] => python::run(&cargo, &python::Options::parse(rest)?),
         ["lint"] => test::lint(&cargo),
         ["bench", name, rest @ ..] if !name.starts_with('-') => bench(&cargo, name, rest),
         ["bench", rest @ ..] => bench(&cargo, "report", rest),

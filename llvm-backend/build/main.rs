@@ -1,5 +1,8 @@
 //! Gives the crate a fingerprint of the sources that decide what its code does: the generator, the primitives that code
 //! calls, the operations and the layout of units. Code that is kept for other processes is found only under the same.
+//! With the feature `llvm22-static` it also tells the linker which archives of LLVM are needed.
+
+mod static_llvm;
 
 use std::fs;
 use std::io;
@@ -9,6 +12,13 @@ use std::path::{Path, PathBuf};
 const SOURCES: &[&str] = &["src", "../vecprims/src", "../ir/src", "../skeletons/src"];
 
 fn main() -> io::Result<()> {
+    if std::env::var_os("CARGO_FEATURE_LLVM22_STATIC").is_some() {
+        static_llvm::link();
+    }
+    fingerprint()
+}
+
+fn fingerprint() -> io::Result<()> {
     let mut files = Vec::new();
     for source in SOURCES {
         println!("cargo::rerun-if-changed={source}");
