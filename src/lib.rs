@@ -32,7 +32,8 @@ mod user;
 pub use error::Error;
 pub use explain::{ExplainStage, StageCollector, StagePrinter};
 pub use expression::{
-    Axis, Compiled, CompiledExprs, Expr, ExprError, Matrix, Operand, OperandOf, Outputs, Place, Scalar, cbind, rbind, where_,
+    Axis, Compiled, CompiledExprs, Expr, ExprError, Matrix, Operand, OperandOf, Outputs, Place, Scalar, cbind, rbind,
+    where_,
 };
 pub use fuseline_ir as ir;
 pub use fuseline_lang::{Argument, read_script};
@@ -48,14 +49,14 @@ pub use fuseline_runtime::{
     CodeFolder, CodeFolderError, CompileStage, Fingerprint, List, ListElement, MOST_THREADS, Mode,
     OptimizerEnvironment, RuntimeValue, Statistics, Variables,
 };
-pub use ndarray;
-pub use sprs;
 pub use library::script_library;
+pub use ndarray;
 pub use options::{BackendKind, CompileOptions, CpuFeatures, LlvmLevel, PrimitiveMode};
 pub use prepared::{PreparedScript, ScriptInterface};
-pub use session_builder::SessionBuilder;
-pub use user::{cache_folder, calibrated_machine, calibration_file};
 pub use session::{Interrupter, Outcome, Script, Session};
+pub use session_builder::SessionBuilder;
+pub use sprs;
+pub use user::{cache_folder, calibrated_machine, calibration_file};
 
 /// The examples of the README are tests.
 #[cfg(doctest)]

@@ -5,7 +5,7 @@ use fuseline::ir::{DataType, SizeInfo};
 use fuseline::ndarray::{Array2, ShapeBuilder, array};
 use fuseline::sprs::CsMatI;
 use fuseline::{
-    Axis, BackendKind, Error, Expr, ExplainStage, Layout, Matrix, MatrixBlock, Mode, Operand, Scalar, Session, cbind,
+    Axis, BackendKind, Error, ExplainStage, Expr, Layout, Matrix, MatrixBlock, Mode, Operand, Scalar, Session, cbind,
     rbind, where_,
 };
 use std::borrow::Cow;

@@ -116,8 +116,11 @@ from ._scripts import dml, script
 from . import lib, linalg
 
 __version__ = _native.__version__
+#: Whether fused operators become machine code; without LLVM they are interpreted.
+HAS_LLVM = _native.HAS_LLVM
 
 __all__ = [
+    "HAS_LLVM",
     "Array",
     "CompileError",
     "ExecutionError",

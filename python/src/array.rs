@@ -4,9 +4,9 @@ use crate::broadcast::{as_matrix, as_scalar, binary, if_else, transposed};
 use crate::capture::{self, Kind, Operand};
 use crate::dtype::{DType, Weak};
 use crate::{division, export, index, jit, loops, numpy, place, session};
-use fuseline::ir::{Format, Value};
 use fuseline::ir::hop::{DataGenOp, Function, HopOp, ReorgOp, ShapeOp};
 use fuseline::ir::ops::{AggOp, BinaryOp, Direction, UnaryOp};
+use fuseline::ir::{Format, Value};
 use fuseline::{Expr, Place, RuntimeValue};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
@@ -608,20 +608,12 @@ impl Array {
         self.after(BinaryOp::BitwShiftR, other)
     }
 
-    fn __pow__(
-        &self,
-        other: &Bound<'_, PyAny>,
-        modulo: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Py<PyAny>> {
+    fn __pow__(&self, other: &Bound<'_, PyAny>, modulo: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
         refuse_modulo(modulo)?;
         self.before(BinaryOp::Pow, other)
     }
 
-    fn __rpow__(
-        &self,
-        other: &Bound<'_, PyAny>,
-        modulo: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Py<PyAny>> {
+    fn __rpow__(&self, other: &Bound<'_, PyAny>, modulo: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
         refuse_modulo(modulo)?;
         self.after(BinaryOp::Pow, other)
     }
@@ -860,7 +852,12 @@ impl Array {
 
     /// The cells within these bounds; those beyond become the bounds.
     #[pyo3(signature = (min=None, max=None))]
-    fn clip(&self, py: Python<'_>, min: Option<&Bound<'_, PyAny>>, max: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
+    fn clip(
+        &self,
+        py: Python<'_>,
+        min: Option<&Bound<'_, PyAny>>,
+        max: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
         let mut result = Array::new(self.expr.clone(), self.rank, self.dtype);
         let place = place::here(py);
         for (bound, op) in [(min, BinaryOp::Max), (max, BinaryOp::Min)] {
@@ -885,11 +882,7 @@ impl Array {
             Expr::apply_at(BinaryOp::Mult, &[&self.expr, &factor], place.clone())
         };
         let rounded = half_to_even(&scaled, &place);
-        let expr = if decimals == 0 {
-            rounded
-        } else {
-            Expr::apply_at(BinaryOp::Div, &[&rounded, &factor], place)
-        };
+        let expr = if decimals == 0 { rounded } else { Expr::apply_at(BinaryOp::Div, &[&rounded, &factor], place) };
         Ok(Array::new(expr, self.rank, self.dtype))
     }
 
@@ -975,7 +968,8 @@ pub(crate) fn half_to_even(expr: &Expr, place: &Place) -> Expr {
     let up = apply(BinaryOp::Plus, &above, &apply(BinaryOp::Mult, &at, &odd));
     let rounded = apply(BinaryOp::Plus, &floor, &up);
     // Infinities have no rest.
-    let is_finite = Expr::apply_at(UnaryOp::Not, &[&Expr::apply_at(UnaryOp::IsInf, &[expr], place.clone())], place.clone());
+    let is_finite =
+        Expr::apply_at(UnaryOp::Not, &[&Expr::apply_at(UnaryOp::IsInf, &[expr], place.clone())], place.clone());
     let ternary = HopOp::Ternary(fuseline::ir::ops::TernaryOp::IfElse);
     Expr::apply_at(ternary, &[&is_finite, &rounded, expr], place.clone())
 }
@@ -1033,7 +1027,9 @@ fn refuse_operators_of_others(py: Python<'_>) -> PyResult<()> {
         ));
     }
     if module.starts_with("pandas.") && function == "dot" {
-        return Err(PyTypeError::new_err("pandas would compute the array: write fl.matrix(D) for the data D of pandas"));
+        return Err(PyTypeError::new_err(
+            "pandas would compute the array: write fl.matrix(D) for the data D of pandas",
+        ));
     }
     Ok(())
 }

@@ -60,14 +60,21 @@ pub(crate) fn if_else(operands: [&Operand; 3], place: &Place) -> (Expr, u8) {
     let exprs = if has(is_column) && has(is_row) { spread(&exprs, place) } else { exprs };
     let [condition, yes, no] = &exprs;
     // Where the condition is a scalar, the engine chooses one of the matrices as it is.
-    let condition = if condition.data_type().is_scalar() && rank > 0 { as_matrix(condition, place) } else { condition.clone() };
+    let condition =
+        if condition.data_type().is_scalar() && rank > 0 { as_matrix(condition, place) } else { condition.clone() };
     (Expr::apply_at(HopOp::Ternary(TernaryOp::IfElse), &[&condition, yes, no], place.clone()), rank)
 }
 
 /// Columns and rows as matrices of all pairs.
 fn spread(exprs: &[Expr; 3], place: &Place) -> [Expr; 3] {
     let zero = Expr::value_at(fuseline::ir::Value::F64(0.0), place.clone());
-    let zeros = |expr: &Expr| Expr::apply_at(BinaryOp::Mult, &[&Expr::apply_at(BinaryOp::NotEqual, &[expr, expr], place.clone()), &zero], place.clone());
+    let zeros = |expr: &Expr| {
+        Expr::apply_at(
+            BinaryOp::Mult,
+            &[&Expr::apply_at(BinaryOp::NotEqual, &[expr, expr], place.clone()), &zero],
+            place.clone(),
+        )
+    };
     let row = exprs.iter().find(|expr| is_row(expr)).map(zeros);
     let column = exprs.iter().find(|expr| is_column(expr)).map(zeros);
     let (Some(row), Some(column)) = (row, column) else { return exprs.clone() };

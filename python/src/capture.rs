@@ -151,7 +151,8 @@ fn ndarray(array: &Bound<'_, PyAny>, copy: bool) -> PyResult<Operand> {
         }
     };
     let rank = shape.len() as u8;
-    let is_native: bool = array.getattr(pyo3::intern!(py, "dtype"))?.getattr(pyo3::intern!(py, "isnative"))?.extract()?;
+    let is_native: bool =
+        array.getattr(pyo3::intern!(py, "dtype"))?.getattr(pyo3::intern!(py, "isnative"))?.extract()?;
     let native = if is_native { array.clone() } else { converted(array, dtype.name())? };
     let (array, copy) = (&native, copy && is_native);
     if rank == 2 && rows > 1 && cols > 1 && !copy && is_fortran(array)? {
@@ -179,13 +180,7 @@ fn is_fortran(array: &Bound<'_, PyAny>) -> PyResult<bool> {
 }
 
 /// The cells of an array.
-fn block(
-    array: &Bound<'_, PyAny>,
-    dtype: DType,
-    rows: usize,
-    cols: usize,
-    copy: bool,
-) -> PyResult<MatrixBlock> {
+fn block(array: &Bound<'_, PyAny>, dtype: DType, rows: usize, cols: usize, copy: bool) -> PyResult<MatrixBlock> {
     let py = array.py();
     let is_large = rows * cols > CACHED_CELLS;
     match dtype {

@@ -94,7 +94,11 @@ impl DType {
             }
             // Single precision holds integers of 16 bits.
             (Float(float), Signed(bytes) | Unsigned(bytes)) | (Signed(bytes) | Unsigned(bytes), Float(float)) => {
-                if bytes <= 2 { Float(float) } else { DType::F64 }
+                if bytes <= 2 {
+                    Float(float)
+                } else {
+                    DType::F64
+                }
             }
         }
     }

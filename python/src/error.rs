@@ -1,12 +1,17 @@
 //! Errors of the engine as exceptions of Python.
 
-use fuseline::ir::hop::infer::ShapeError;
 use fuseline::Error;
+use fuseline::ir::hop::infer::ShapeError;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-create_exception!(fuseline, CompileError, PyValueError, "A script that is wrong, with the places of all mistakes found.");
+create_exception!(
+    fuseline,
+    CompileError,
+    PyValueError,
+    "A script that is wrong, with the places of all mistakes found."
+);
 create_exception!(fuseline, ExecutionError, PyRuntimeError, "A computation that failed while it ran.");
 
 /// The exception that tells an error of the engine.

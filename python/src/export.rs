@@ -98,9 +98,7 @@ pub(crate) fn by_density<'py>(
     dtype: DType,
 ) -> PyResult<Bound<'py, PyAny>> {
     match value {
-        RuntimeValue::Matrix(block) if rank == 2 && block.format() == Format::Sparse => {
-            to_scipy(py, block, dtype)
-        }
+        RuntimeValue::Matrix(block) if rank == 2 && block.format() == Format::Sparse => to_scipy(py, block, dtype),
         _ => to_numpy(py, value, rank, dtype, true),
     }
 }

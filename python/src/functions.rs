@@ -42,7 +42,11 @@ pub(crate) fn compute<'py>(py: Python<'py>, arrays: &Bound<'py, PyTuple>) -> PyR
 /// `yes` where the condition holds, else `no`, with NumPy's shapes and types.
 #[pyfunction]
 #[pyo3(name = "where")]
-pub(crate) fn where_(condition: &Bound<'_, PyAny>, yes: &Bound<'_, PyAny>, no: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+pub(crate) fn where_(
+    condition: &Bound<'_, PyAny>,
+    yes: &Bound<'_, PyAny>,
+    no: &Bound<'_, PyAny>,
+) -> PyResult<Py<PyAny>> {
     let py = condition.py();
     let [condition, yes, no] = [operand_of(condition)?, operand_of(yes)?, operand_of(no)?];
     checked(py, array::chosen(&condition, &yes, &no, &place::here(py)))
@@ -72,10 +76,14 @@ pub(crate) fn matmul(left: &Bound<'_, PyAny>, right: &Bound<'_, PyAny>) -> PyRes
 #[pyfunction]
 pub(crate) fn concatenate(py: Python<'_>, arrays: Vec<Bound<'_, PyAny>>, axis: i64) -> PyResult<Py<PyAny>> {
     let operands: Vec<capture::Operand> = arrays.iter().map(operand_of).collect::<PyResult<_>>()?;
-    let Some(first) = operands.first() else { return Err(PyValueError::new_err("need at least one array to concatenate")) };
+    let Some(first) = operands.first() else {
+        return Err(PyValueError::new_err("need at least one array to concatenate"));
+    };
     let rank = first.rank;
     if rank == 0 || operands.iter().any(|operand| operand.rank != rank) {
-        return Err(PyValueError::new_err("all arrays that are concatenated have the same number of dimensions, 1 or 2"));
+        return Err(PyValueError::new_err(
+            "all arrays that are concatenated have the same number of dimensions, 1 or 2",
+        ));
     }
     let op = match if axis < 0 { axis + i64::from(rank) } else { axis } {
         0 => NaryOp::Rbind,
@@ -111,7 +119,15 @@ pub(crate) fn sequence(py: Python<'_>, start: f64, step: f64, count: u64, is_int
 
 /// Uniform random numbers, of which the seed decides all.
 #[pyfunction]
-pub(crate) fn rand(py: Python<'_>, rows: i64, columns: i64, range: (f64, f64), density: f64, seed: i64, normal: bool) -> PyResult<Py<PyAny>> {
+pub(crate) fn rand(
+    py: Python<'_>,
+    rows: i64,
+    columns: i64,
+    range: (f64, f64),
+    density: f64,
+    seed: i64,
+    normal: bool,
+) -> PyResult<Py<PyAny>> {
     let place = place::here(py);
     let value = |value: Value| Expr::value_at(value, place.clone());
     let distribution = if normal { "normal" } else { "uniform" };
@@ -130,7 +146,12 @@ pub(crate) fn rand(py: Python<'_>, rows: i64, columns: i64, range: (f64, f64), d
 
 /// A function of whole matrices by the name of the engine: its results.
 #[pyfunction]
-pub(crate) fn numeric(py: Python<'_>, name: &str, arrays: Vec<Bound<'_, PyAny>>, ranks: Vec<u8>) -> PyResult<Vec<Array>> {
+pub(crate) fn numeric(
+    py: Python<'_>,
+    name: &str,
+    arrays: Vec<Bound<'_, PyAny>>,
+    ranks: Vec<u8>,
+) -> PyResult<Vec<Array>> {
     let place = place::here(py);
     let function = NumericFunction::from_mnemonic(name);
     let function = function.ok_or_else(|| PyValueError::new_err(format!("no function {name}")))?;

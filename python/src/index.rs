@@ -277,7 +277,8 @@ fn without_cells(expr: &Expr, is_rows: bool, place: &Place) -> Expr {
 /// Rows or columns at any positions: a product with a matrix of one 1 in each row, which copies cells as they are.
 fn gathered(expr: &Expr, is_rows: bool, positions: &[u32], place: &Place) -> PyResult<Expr> {
     let extent = if is_rows { expr.size().rows } else { expr.size().cols };
-    let extent = extent.map_or_else(|| positions.iter().max().map_or(0, |&last| last as usize + 1), |extent| extent as usize);
+    let extent =
+        extent.map_or_else(|| positions.iter().max().map_or(0, |&last| last as usize + 1), |extent| extent as usize);
     let offsets = (0..=positions.len()).collect();
     let ones = vec![1.0; positions.len()];
     let selector = Csr::new(positions.len(), extent, offsets, positions.to_vec(), ones);

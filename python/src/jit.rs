@@ -4,8 +4,8 @@
 use crate::array::{Array, values_of};
 use crate::capture::{self, Kind};
 use crate::dtype::{DType, Weak};
-use crate::session::{self, Evaluator};
 use crate::place;
+use crate::session::{self, Evaluator};
 use fuseline::ir::{DataType, SizeInfo};
 use fuseline::{CompiledExprs, Expr, RuntimeValue, Variables};
 use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
@@ -335,10 +335,14 @@ impl Jit {
     }
 
     fn warn(&self, py: Python<'_>, count: usize, before: Option<&Trace>, trace: &Trace) -> PyResult<()> {
-        let name: String = self.function.bind(py).getattr("__name__").and_then(|name| name.extract()).unwrap_or_default();
+        let name: String =
+            self.function.bind(py).getattr("__name__").and_then(|name| name.extract()).unwrap_or_default();
         let changed = before.and_then(|before| {
             let pairs = before.arguments.iter().zip(&trace.arguments);
-            pairs.enumerate().find(|(_, (one, other))| !one.serves(other, trace.depends_on_dims)).map(|(number, _)| number)
+            pairs
+                .enumerate()
+                .find(|(_, (one, other))| !one.serves(other, trace.depends_on_dims))
+                .map(|(number, _)| number)
         });
         let what = match changed {
             Some(number) if trace.depends_on_dims => format!("the shape or type of array argument {number} changes"),

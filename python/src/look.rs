@@ -3,7 +3,7 @@
 use crate::array::Array;
 use crate::capture::COPIED_BYTES;
 use crate::session;
-use fuseline::{Expr, ExplainStage};
+use fuseline::{ExplainStage, Expr};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

@@ -92,7 +92,9 @@ fn object(py: Python<'_>, value: RuntimeValue) -> PyResult<Py<PyAny>> {
             let elements = list.elements.iter().map(|element| object(py, element.value.clone()));
             PyList::new(py, elements.collect::<PyResult<Vec<_>>>()?)?.into_any().unbind()
         }
-        RuntimeValue::Frame(_) => return Err(PyTypeError::new_err("frames are not supported: convert them in the script")),
+        RuntimeValue::Frame(_) => {
+            return Err(PyTypeError::new_err("frames are not supported: convert them in the script"));
+        }
     })
 }
 

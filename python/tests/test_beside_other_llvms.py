@@ -122,7 +122,7 @@ def test_both_compile_and_run(other, is_first):
     check(program(*order))
 
 
-@pytest.mark.skipif(not fuseline.HAS_LLVM, reason="this build interprets fused operators")
+@pytest.mark.skipif(not fuseline._native.HAS_LLVM, reason="this build interprets fused operators")
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux lists the memory of a process in a file")
 def test_the_script_becomes_machine_code():
     """Otherwise the tests above would say nothing about LLVM."""

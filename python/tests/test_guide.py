@@ -4,9 +4,10 @@ How a chapter is read:
 
 - Blocks in ``python`` run in order, in one namespace, in an empty folder.
 - A block in ``r`` is a whole script in DML, which runs through ``fl.dml``.
-- ``needs=MODULE`` behind the language leaves out the rest of the chapter where there is no such module.
-- ``raises=CLASS`` expects an exception, whose class and message end the output.
-- What a block prints is the block ``text output`` that follows it, where one does; ``...`` in it stands for anything.
+- ``needs:MODULE`` behind the language leaves out the rest of the chapter where there is no such module.
+- ``raises:CLASS`` expects an exception, whose class and message end the output.
+- What a block prints is the block ``text output`` that follows it, where one does; ``...`` in it stands for anything, and
+  long lines are broken.
 - ``![...](NAME.svg)`` shows what the variable NAME of the chapter draws: an array, or what `fl.explain` gives. Drawings are
   compared but for positions and times. Run as a program, this file writes them.
 - Blocks in ``rust`` are tests of the library's documentation, and only looked at here; those in other languages are not run.
@@ -42,7 +43,8 @@ class Block(NamedTuple):
     output: str | None
 
     def option(self, name):
-        return next((option.removeprefix(f"{name}=") for option in self.options if option.startswith(f"{name}=")), None)
+        """What stands behind the colon of an option; `None` where the block lacks it."""
+        return next((option.removeprefix(f"{name}:") for option in self.options if option.startswith(f"{name}:")), None)
 
 
 def blocks(chapter):
@@ -112,10 +114,10 @@ def structure(svg):
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.stem)
 def test_chapter(chapter, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    checker = doctest.OutputChecker()
+    checker, flags = doctest.OutputChecker(), doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
     def check(block, printed):
-        if block.output is not None and not checker.check_output(block.output, printed, doctest.ELLIPSIS):
+        if block.output is not None and not checker.check_output(block.output, printed, flags):
             pytest.fail(f"{chapter.name}:{block.line}: the guide shows\n{block.output}\nand not\n{printed}")
 
     namespace = run_chapter(chapter, check)

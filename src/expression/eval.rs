@@ -218,9 +218,8 @@ impl Session {
         let mut outcome = kept.with_compiled(|script, compiled| {
             self.run_compiled(script, compiled, inputs, &mut std::io::sink(), observer)
         })?;
-        let results: Variables = (0..outputs)
-            .filter_map(|position| outcome.variables.remove_entry(&output_name(position)))
-            .collect();
+        let results: Variables =
+            (0..outputs).filter_map(|position| outcome.variables.remove_entry(&output_name(position))).collect();
         outcome.variables = results;
         self.finished(outcome)
     }

@@ -1,8 +1,8 @@
 //! Why an expression cannot be: what does not fit, and where it and its operands were written.
 
 use fuseline_ir::DataType;
-use fuseline_ir::hop::infer::ShapeError;
 use fuseline_ir::SizeInfo;
+use fuseline_ir::hop::infer::ShapeError;
 use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;

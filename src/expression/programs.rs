@@ -31,11 +31,7 @@ pub(crate) struct KeptProgram {
 impl KeptProgram {
     fn new(dag: HopDag) -> Self {
         let program = Program { body: vec![StatementBlock::Basic(dag)], ..Program::default() };
-        KeptProgram {
-            script: Script::of_program(program),
-            idle: Mutex::default(),
-            last_used: AtomicU64::new(0),
-        }
+        KeptProgram { script: Script::of_program(program), idle: Mutex::default(), last_used: AtomicU64::new(0) }
     }
 
     fn dag(&self) -> Option<&HopDag> {

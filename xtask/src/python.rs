@@ -70,6 +70,63 @@ pub(crate) fn run(cargo: &Cargo, options: &Options) -> Result<()> {
     report(&tools, copy.as_deref().unwrap_or(&wheel))
 }
 
+/// Runs the package's tests on a module that is built like all other tests, without a wheel; not where there is no Python.
+pub(crate) fn test_module(cargo: &Cargo, is_long: bool, seed: Option<u64>) -> Result<()> {
+    let python = Path::new("python3");
+    if let Err(reason) = check_python(python) {
+        eprintln!("x: no tests of the Python package: {reason}");
+        return Ok(());
+    }
+    // With the tests of the workspace, dependencies have the features that they have for these, and are not built again.
+    cargo.run("the Python module", &cargo.with_features(&["build", "--quiet", "--workspace", "--lib", "--tests"]))?;
+    let package = assemble()?;
+    let environment = Environment::new("module-venv", python)?;
+    environment.install("what the tests need", &[&["numpy"], TEST_PACKAGES].concat())?;
+    let mut command = environment.command("pytest");
+    command.args(["-p", "no:cacheprovider", "--quiet", "python/tests"]);
+    command.env("PYTHONDONTWRITEBYTECODE", "1").env("PYTHONPATH", package);
+    if is_long {
+        command.env("FUSELINE_CASES", "20000");
+    }
+    if let Some(seed) = seed {
+        command.env("FUSELINE_SEED", seed.to_string());
+    }
+    check("the tests of the Python package", command)
+}
+
+/// Puts the sources of the package and the module that was built beside each other, and gives the folder.
+fn assemble() -> Result<PathBuf> {
+    let package = folder().join("package");
+    if package.exists() {
+        fs::remove_dir_all(&package)?;
+    }
+    copy_sources(&root().join("python/fuseline"), &package.join("fuseline"))?;
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
+    let name = format!("{}_native{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+    let module = root().join(target).join("debug").join(name);
+    let copy = package.join("fuseline/_native.abi3.so");
+    fs::copy(&module, copy).with_context(|| format!("no module {}", module.display()))?;
+    Ok(package)
+}
+
+/// Copies files of Python and what describes them.
+fn copy_sources(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let path = entry?.path();
+        let copy = to.join(path.file_name().context("files have names")?);
+        if path.is_dir() {
+            copy_sources(&path, &copy)?;
+        } else if path
+            .extension()
+            .is_some_and(|extension| ["py", "pyi", "typed"].iter().any(|known| extension == *known))
+        {
+            fs::copy(&path, copy)?;
+        }
+    }
+    Ok(())
+}
+
 fn check_python(python: &Path) -> Result<()> {
     let question = "import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))";
     let status = Command::new(python).args(["-c", question]).stdout(Stdio::null()).stderr(Stdio::null()).status();
@@ -220,6 +277,7 @@ fn test(python: &Path, wheel: &Path) -> Result<()> {
     let mut command = environment.command("pytest");
     // Not even the cache of pytest goes into the sources.
     command.args(["-p", "no:cacheprovider", "-rs", "python/tests"]).env("PYTHONDONTWRITEBYTECODE", "1");
+    command.env("FUSELINE_CASES", "5000");
     check("the tests of the Python package", command)
 }
 

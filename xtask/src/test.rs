@@ -2,6 +2,7 @@
 
 use crate::cargo::{Cargo, check, root};
 use crate::oracles;
+use crate::python;
 use crate::timing::Timing;
 use anyhow::{Context, Result, bail};
 use std::fs;
@@ -56,6 +57,7 @@ fn run_steps(cargo: &Cargo, options: &Options, timing: &mut Timing) -> Result<()
         run_lint(cargo, timing),
         timing.step("documentation tests", || cargo.run("documentation tests", &documentation_tests)),
         run_tests(cargo, options, timing, "tests without LLVM", &without_llvm(cargo, options)),
+        timing.step("tests of the Python package", || python::test_module(cargo, options.long, options.seed)),
         run_tests(cargo, options, timing, "tests", &cargo.with_features(&["--workspace"])),
     ];
     all(steps)

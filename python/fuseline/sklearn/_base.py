@@ -1,0 +1,117 @@
+"""What the estimators share: checks of arguments and data, and linear scores."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_scalar
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+import fuseline as fl
+
+
+def check_number(
+    estimator: BaseEstimator,
+    name: str,
+    minimum: float | None = None,
+    *,
+    integer: bool = False,
+    positive: bool = False,
+    maximum: float | None = None,
+) -> None:
+    """Refuses a parameter of another type or size; ``positive`` refuses the minimum, too."""
+    check_scalar(
+        getattr(estimator, name),
+        name,
+        Integral if integer else Real,
+        min_val=minimum,
+        max_val=maximum,
+        include_boundaries="neither" if positive else "both",
+    )
+
+
+def check_flags(estimator: BaseEstimator, *names: str) -> None:
+    """Refuses parameters that are not truth values."""
+    for name in names:
+        check_scalar(getattr(estimator, name), name, (bool, np.bool_))
+
+
+def check_choice(estimator: BaseEstimator, name: str, *choices: Any) -> None:
+    """Refuses a parameter that is none of some values."""
+    value = getattr(estimator, name)
+    if not any(value is choice or isinstance(value, str) and value == choice for choice in choices):
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}")
+
+
+def checked_data(estimator: BaseEstimator, X: Any, y: Any = "no_validation", *, reset: bool = False, **options: Any) -> Any:
+    """The data as 64-bit numbers, rows of a sparse matrix in CSR; with a target also the target."""
+    return validate_data(estimator, X, y, reset=reset, accept_sparse="csr", dtype=np.float64, **options)
+
+
+def checked_weight(sample_weight: Any, X: Any) -> np.ndarray:
+    """Weights of the samples, which are ones where there are none."""
+    return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+
+
+@fl.jit
+def linear_scores(X, coef, intercept):
+    return X @ coef + intercept
+
+
+class LinearEstimator(BaseEstimator):
+    """An estimator whose predictions come of ``X @ coef_.T + intercept_``."""
+
+    coef_: np.ndarray
+    intercept_: Any
+
+    def _scores(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        X = checked_data(self, X)
+        return linear_scores(X, np.ascontiguousarray(self.coef_.T), self.intercept_).numpy()
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class LinearClassifier(LinearEstimator):
+    """A classifier with a linear score for each class, or one score where there are two classes."""
+
+    classes_: np.ndarray
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores of the samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Scores for each class; of two classes only that of ``classes_[1]``.
+        """
+        scores = self._scores(X)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Classes of the samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The class with the highest score.
+        """
+        scores = self.decision_function(X)
+        best = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[best]

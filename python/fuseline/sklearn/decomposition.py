@@ -1,0 +1,474 @@
+"""Factors of matrices."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.extmath import randomized_svd
+from sklearn.utils.validation import check_array, check_is_fitted, check_non_negative
+
+import fuseline as fl
+
+from ._base import check_choice, check_flags, check_number, checked_data
+
+
+@fl.jit
+def dense_covariance(X, mean, samples):
+    centred = X - mean
+    return centred.T @ centred / (samples - 1.0)
+
+
+@fl.jit
+def sparse_covariance(X, mean, samples):
+    # What the means would add is subtracted afterwards, so that zeros stay zeros.
+    return (X.T @ X - samples * (mean[:, None] * mean)) / (samples - 1.0)
+
+
+@fl.jit
+def projected(X, directions, mean):
+    return X @ directions - mean @ directions
+
+
+class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Principal components: the directions of the largest variance.
+
+    They are eigenvectors of the covariance matrix, which one pass over the data computes; of dense data with fewer samples
+    than features they are singular vectors.
+
+    Parameters
+    ----------
+    n_components : int, float or None, default=None
+        Number of components; as many as there are by default. A part of 1: enough for this part of the variance.
+    whiten : bool, default=False
+        Whether ``transform`` scales components to a variance of 1.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Directions, by falling variance. Of each the largest part is positive.
+    explained_variance_ : ndarray of shape (n_components,)
+        Variances along the components.
+    explained_variance_ratio_ : ndarray of shape (n_components,)
+        The parts of the variance that they are.
+    singular_values_ : ndarray of shape (n_components,)
+        Norms of the components of the samples.
+    mean_ : ndarray of shape (n_features,)
+        Means of the features.
+    n_components_ : int
+        Number of components.
+    n_samples_ : int
+        Samples seen by ``fit``.
+    noise_variance_ : float
+        Mean variance along the directions that were left out.
+    n_features_in_ : int
+        Features seen by ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where they are strings.
+    """
+
+    def __init__(self, n_components: int | float | None = None, *, whiten: bool = False):
+        self.n_components = n_components
+        self.whiten = whiten
+
+    def fit(self, X: Any, y: Any = None) -> PCA:
+        """Finds the components.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        check_flags(self, "whiten")
+        X = checked_data(self, X, reset=True, ensure_min_samples=2)
+        samples, features = X.shape
+        most = min(samples, features)
+        self._check_components(most)
+        self.n_samples_ = samples
+        self.mean_ = fl.matrix(X).mean(axis=0).numpy()
+        if samples < features and not scipy.sparse.issparse(X):
+            _, values, directions = scipy.linalg.svd(X - self.mean_, full_matrices=False, overwrite_a=True, check_finite=False)
+            variances = values**2 / (samples - 1)
+        else:
+            covariance = sparse_covariance if scipy.sparse.issparse(X) else dense_covariance
+            variances, vectors = scipy.linalg.eigh(covariance(X, self.mean_, float(samples)).numpy(), check_finite=False)
+            variances, directions = np.maximum(variances[::-1], 0.0)[:most], vectors.T[::-1][:most]
+        largest = np.abs(directions).argmax(axis=1)
+        directions = directions * np.where(directions[np.arange(most), largest] < 0, -1.0, 1.0)[:, None]
+
+        total = variances.sum()
+        ratios = variances / total if total > 0 else np.full(most, np.nan)
+        count = self._count(ratios, most)
+        self.n_components_ = count
+        self.components_ = np.ascontiguousarray(directions[:count])
+        self.explained_variance_ = variances[:count].copy()
+        self.explained_variance_ratio_ = ratios[:count].copy()
+        self.singular_values_ = np.sqrt(self.explained_variance_ * (samples - 1))
+        self.noise_variance_ = float(variances[count:].mean()) if count < most else 0.0
+        return self
+
+    def _check_components(self, most: int) -> None:
+        wanted = self.n_components
+        if wanted is None:
+            return
+        if isinstance(wanted, bool) or not isinstance(wanted, Real):
+            raise TypeError(f"n_components must be a number or None, not {wanted!r}")
+        if isinstance(wanted, Integral):
+            if not 0 <= wanted <= most:
+                raise ValueError(f"n_components={wanted} must be between 0 and min(n_samples, n_features)={most}")
+        elif not 0 < wanted < 1:
+            raise ValueError(f"n_components={wanted} must be between 0 and 1, or an integer")
+
+    def _count(self, ratios: np.ndarray, most: int) -> int:
+        if self.n_components is None:
+            return most
+        if isinstance(self.n_components, Integral):
+            return int(self.n_components)
+        return min(int(np.searchsorted(np.cumsum(ratios), self.n_components, side="right")) + 1, most)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """The samples in the coordinates of the components.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            Coordinates.
+        """
+        check_is_fitted(self)
+        X = checked_data(self, X)
+        return projected(X, np.ascontiguousarray(self.components_.T / self._deviations()), self.mean_).numpy()
+
+    def inverse_transform(self, X: Any) -> np.ndarray:
+        """What samples have these coordinates.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components)
+            Coordinates.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            Samples.
+        """
+        check_is_fitted(self)
+        X = check_array(X, dtype=np.float64)
+        return (fl.matrix(X) @ (self._deviations()[:, None] * self.components_) + self.mean_).numpy()
+
+    def _deviations(self) -> np.ndarray:
+        """What components are divided by."""
+        if not self.whiten:
+            return np.ones(self.n_components_)
+        return np.maximum(np.sqrt(self.explained_variance_), np.finfo(np.float64).eps)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+#: What products and denominators are at least, as in scikit-learn.
+_SMALLEST = float(np.finfo(np.float32).eps)
+
+
+@fl.jit
+def better_left(X, W, H, linear, quadratic):
+    """Lee and Seung's multiplicative update of ``W``; ``W @ H`` is computed at the cells of ``X`` that are not 0."""
+    numerator = (X / fl.maximum(W @ H, _SMALLEST)) @ H.T
+    denominator = H.sum(axis=1) + linear + quadratic * W
+    return W * numerator / fl.maximum(denominator, _SMALLEST)
+
+
+@fl.jit
+def better_right(X, W, H, linear, quadratic):
+    """The same of ``H``."""
+    numerator = W.T @ (X / fl.maximum(W @ H, _SMALLEST))
+    denominator = W.sum(axis=0)[:, None] + linear + quadratic * H
+    return H * numerator / fl.maximum(denominator, _SMALLEST)
+
+
+@fl.jit
+def entropy(X):
+    """The part of the divergence that the factors do not change."""
+    return (X * fl.log_nonzero(X)).sum() - X.sum()
+
+
+@fl.jit
+def cross_entropy(X, W, H):
+    return (W.sum(axis=0) * H.sum(axis=1)).sum() - (X * fl.log(fl.maximum(W @ H, _SMALLEST))).sum()
+
+
+class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Non-negative factors of a non-negative matrix under Poisson's likelihood: ``X`` is about ``W @ components_``.
+
+    It minimises the Kullback-Leibler divergence by multiplicative updates, as scikit-learn's class does with
+    ``beta_loss='kullback-leibler', solver='mu'``.
+
+    Parameters
+    ----------
+    n_components : int, 'auto' or None, default='auto'
+        Number of components; by default that of the features, or of the factors given to ``fit_transform``.
+    init : {'random', 'nndsvda', 'custom'} or None, default=None
+        The first factors: random numbers, singular vectors with the mean in the place of zeros, or those given to
+        ``fit_transform``. By default singular vectors, or random numbers where there are more components than these.
+    tol : float, default=1e-4
+        The fit ends when ten iterations lower the distance by less than this part of the first one.
+    max_iter : int, default=200
+        Most iterations.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the first factors.
+    alpha_W : float, default=0.0
+        Factor of the penalty of ``W``, scaled by the number of features.
+    alpha_H : float or 'same', default='same'
+        Factor of the penalty of ``H``, scaled by the number of samples.
+    l1_ratio : float, default=0.0
+        The part of the penalties that is of absolute values, not of squares.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        The right factor, ``H``.
+    n_components_ : int
+        Number of components.
+    reconstruction_err_ : float
+        The square root of twice the divergence of the training data and the product of the factors.
+    n_iter_ : int
+        Iterations.
+    n_features_in_ : int
+        Features seen by ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where they are strings.
+    """
+
+    def __init__(
+        self,
+        n_components: int | str | None = "auto",
+        *,
+        init: str | None = None,
+        tol: float = 1e-4,
+        max_iter: int = 200,
+        random_state: Any = None,
+        alpha_W: float = 0.0,
+        alpha_H: float | str = "same",
+        l1_ratio: float = 0.0,
+    ):
+        self.n_components = n_components
+        self.init = init
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.alpha_W = alpha_W
+        self.alpha_H = alpha_H
+        self.l1_ratio = l1_ratio
+
+    def fit(self, X: Any, y: Any = None, W: Any = None, H: Any = None) -> NMF:
+        """Finds the factors.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Non-negative data.
+        y : None
+            Ignored.
+        W : array-like of shape (n_samples, n_components), default=None
+            The first left factor, with ``init='custom'``.
+        H : array-like of shape (n_components, n_features), default=None
+            The first right factor, with ``init='custom'``.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        self.fit_transform(X, W=W, H=H)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, W: Any = None, H: Any = None) -> np.ndarray:
+        """Finds the factors, and gives the left one.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Non-negative data.
+        y : None
+            Ignored.
+        W : array-like of shape (n_samples, n_components), default=None
+            The first left factor, with ``init='custom'``.
+        H : array-like of shape (n_components, n_features), default=None
+            The first right factor, with ``init='custom'``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            The left factor.
+        """
+        self._check_parameters()
+        X = checked_data(self, X, reset=True)
+        check_non_negative(X, "NMF (input X)")
+        W, H = self._first_factors(X, W, H)
+        penalties = self._penalties(*X.shape)
+        W, H, error, self.n_iter_ = self._improved(X, W, H, penalties, changes_right=True)
+        if self.n_iter_ == self.max_iter and self.tol > 0:
+            warnings.warn(
+                f"Not converged after max_iter={self.max_iter} iterations: raise it, or tol.", ConvergenceWarning, stacklevel=2
+            )
+        self.components_, self.n_components_ = H, H.shape[0]
+        self.reconstruction_err_ = error
+        return W
+
+    def transform(self, X: Any) -> np.ndarray:
+        """The left factor of other data, by the same right one.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Non-negative data.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            The left factor.
+        """
+        check_is_fitted(self)
+        X = checked_data(self, X)
+        check_non_negative(X, "NMF (input X)")
+        W = np.full((X.shape[0], self.n_components_), np.sqrt(X.mean() / self.n_components_))
+        return self._improved(X, W, self.components_, self._penalties(*X.shape), changes_right=False)[0]
+
+    def inverse_transform(self, X: Any) -> np.ndarray:
+        """The data that a left factor stands for.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components)
+            The left factor.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            The product of both factors.
+        """
+        check_is_fitted(self)
+        return (fl.matrix(check_array(X, dtype=np.float64)) @ self.components_).numpy()
+
+    def _check_parameters(self) -> None:
+        check_number(self, "tol", 0)
+        check_number(self, "max_iter", 1, integer=True)
+        check_number(self, "alpha_W", 0)
+        if not isinstance(self.alpha_H, str):
+            check_number(self, "alpha_H", 0)
+        else:
+            check_choice(self, "alpha_H", "same")
+        check_number(self, "l1_ratio", 0, maximum=1)
+        check_choice(self, "init", None, "random", "nndsvda", "custom")
+        if self.n_components is not None and not isinstance(self.n_components, str):
+            check_number(self, "n_components", 1, integer=True)
+        else:
+            check_choice(self, "n_components", None, "auto")
+
+    def _penalties(self, samples: int, features: int) -> tuple[float, float, float, float]:
+        """The factors of both penalties of both factors."""
+        left = features * self.alpha_W
+        right = samples * (self.alpha_W if isinstance(self.alpha_H, str) else self.alpha_H)
+        return (
+            float(left * self.l1_ratio),
+            float(left * (1 - self.l1_ratio)),
+            float(right * self.l1_ratio),
+            float(right * (1 - self.l1_ratio)),
+        )
+
+    def _first_factors(self, X: Any, W: Any, H: Any) -> tuple[np.ndarray, np.ndarray]:
+        samples, features = X.shape
+        if self.init == "custom":
+            W, H = (check_array(factor, dtype=np.float64, input_name=name) for name, factor in (("W", W), ("H", H)))
+            components = H.shape[0] if self.n_components in (None, "auto") else self.n_components
+            if W.shape != (samples, components) or H.shape != (components, features):
+                raise ValueError(
+                    f"W and H have the shapes {W.shape} and {H.shape}, not {(samples, components)} and {(components, features)}"
+                )
+            check_non_negative(W, "NMF (input W)")
+            check_non_negative(H, "NMF (input H)")
+            return W, H
+        components = features if self.n_components in (None, "auto") else self.n_components
+        random = check_random_state(self.random_state)
+        mean = X.mean()
+        if self.init == "random" or self.init is None and components > min(X.shape):
+            size = np.sqrt(mean / components)
+            H = np.abs(size * random.standard_normal((components, features)))
+            W = np.abs(size * random.standard_normal((samples, components)))
+            return W, H
+        if components > min(X.shape):
+            raise ValueError(f"init='nndsvda' needs n_components={components} <= min(n_samples, n_features)={min(X.shape)}")
+        W, H = _singular_factors(X, components, random)
+        return np.where(W > 0, W, mean), np.where(H > 0, H, mean)
+
+    def _improved(
+        self, X: Any, W: np.ndarray, H: np.ndarray, penalties: tuple[float, float, float, float], *, changes_right: bool
+    ) -> tuple[np.ndarray, np.ndarray, float, int]:
+        """The factors, the square root of twice their divergence, and the number of iterations."""
+        data, left, right = fl.matrix(X), fl.matrix(W), fl.matrix(H)
+        constant = float(entropy(data))
+
+        def distance() -> float:
+            return float(np.sqrt(2.0 * max(constant + float(cross_entropy(data, left, right)), 0.0)))
+
+        first = previous = distance()
+        for iteration in range(1, self.max_iter + 1):
+            left = better_left(data, left, right, *penalties[:2])
+            if changes_right:
+                right = better_right(data, left, right, *penalties[2:])
+            if self.tol > 0 and iteration % 10 == 0:
+                error = distance()
+                if previous - error <= self.tol * first:
+                    break
+                previous = error
+        return left.numpy(), right.numpy(), distance(), iteration
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        return tags
+
+
+def _singular_factors(X: Any, components: int, random: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Of each pair of singular vectors the larger of the positive and the negative parts (Boutsidis, Gallopoulos, 2008)."""
+    left, values, right = randomized_svd(X, components, random_state=random)
+    W, H = np.zeros((X.shape[0], components)), np.zeros((components, X.shape[1]))
+    # The first singular vectors of a non-negative matrix have one sign.
+    W[:, 0], H[0] = np.sqrt(values[0]) * np.abs(left[:, 0]), np.sqrt(values[0]) * np.abs(right[0])
+    for i in range(1, components):
+        parts = [(np.maximum(sign * left[:, i], 0.0), np.maximum(sign * right[i], 0.0)) for sign in (1.0, -1.0)]
+        sizes = [(np.linalg.norm(one), np.linalg.norm(other)) for one, other in parts]
+        (one, other), (one_size, other_size) = max(zip(parts, sizes), key=lambda pair: pair[1][0] * pair[1][1])
+        if one_size > 0 and other_size > 0:
+            scale = np.sqrt(values[i] * one_size * other_size)
+            W[:, i], H[i] = scale * one / one_size, scale * other / other_size
+    return W, H
