@@ -229,7 +229,7 @@ fn arrays_and_sparse_matrices_are_read_where_they_lie() {
 fn graphs_that_are_deeper_than_any_stack_are_dropped() {
     let mut x = sample();
     for _ in 0..300_000 {
-        x = x + 1.0;
+        x += 1.0;
     }
     drop(x);
 }

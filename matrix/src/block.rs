@@ -69,6 +69,26 @@ impl MatrixBlock {
         }
     }
 
+    /// Whether both read the same cells, and have the same shape: an array that was borrowed twice is one.
+    pub fn reads_same(&self, other: &Self) -> bool {
+        if self.is_same(other) {
+            return true;
+        }
+        let is_same = |one: &[f64], other: &[f64]| std::ptr::eq(one, other);
+        match (&self.storage, &other.storage) {
+            (Storage::Wide(Wide::Dense(one)), Storage::Wide(Wide::Dense(other))) => {
+                (one.rows(), one.cols()) == (other.rows(), other.cols()) && is_same(one.values(), other.values())
+            }
+            (Storage::Wide(Wide::Sparse(one)), Storage::Wide(Wide::Sparse(other))) => {
+                one.cols() == other.cols()
+                    && is_same(one.values(), other.values())
+                    && std::ptr::eq(one.columns(), other.columns())
+                    && one.row_offsets() == other.row_offsets()
+            }
+            _ => false,
+        }
+    }
+
     /// What there is to read: the cells of a dense matrix, the non-zeros of a sparse one. Narrow values are widened for
     /// good: what is asked for doubles once is asked again.
     pub fn layout(&self) -> Layout<'_> {

@@ -337,7 +337,8 @@ def linspace(start: float, stop: float, num: int = 50) -> Array:
     """Numbers at equal distances, the ends included."""
     if num < 2:
         return full(num, float(start))
-    return start + arange(num) * ((stop - start) / (num - 1))
+    inner = start + arange(num - 1) * ((stop - start) / (num - 1))
+    return concatenate([inner, full(1, float(stop))])
 
 
 def rand(rows: int, columns: int, *, low: float = 0.0, high: float = 1.0, density: float = 1.0, seed: int = 0) -> Array:

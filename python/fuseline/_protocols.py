@@ -240,8 +240,10 @@ def _ravel(a):
 
 @_means(np.squeeze)
 def _squeeze(a, axis=None):
-    kept = [extent for position, extent in enumerate(a.shape) if extent != 1 or axis not in (None, position, position - a.ndim)]
-    return a.reshape(tuple(kept))
+    axes = range(a.ndim) if axis is None else {position % a.ndim for position in np.atleast_1d(axis)}
+    if axis is not None and any(a.shape[position] != 1 for position in axes):
+        raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
+    return a.reshape(tuple(extent for position, extent in enumerate(a.shape) if extent != 1 or position not in axes))
 
 
 @_means(np.expand_dims)
@@ -411,7 +413,7 @@ def _norm(x, ord=None, axis=None, keepdims=False):
 
 @_means(np.nansum)
 def _nansum(a, axis=None, *, keepdims=False):
-    return _native.where(f.isnan(a), 0.0, a).sum(axis, keepdims=keepdims)
+    return (a if a.dtype.kind != "f" else _native.where(f.isnan(a), 0.0, a)).sum(axis, keepdims=keepdims)
 
 
 @_means(np.nanmean)
@@ -422,9 +424,16 @@ def _nanmean(a, axis=None, *, keepdims=False):
 
 @_means(np.nanmax)
 def _nanmax(a, axis=None, *, keepdims=False):
-    return _native.where(f.isnan(a), float("-inf"), a).max(axis, keepdims=keepdims)
+    return _nanextreme(a, axis, keepdims, "max", float("-inf"))
 
 
 @_means(np.nanmin)
 def _nanmin(a, axis=None, *, keepdims=False):
-    return _native.where(f.isnan(a), float("inf"), a).min(axis, keepdims=keepdims)
+    return _nanextreme(a, axis, keepdims, "min", float("inf"))
+
+
+def _nanextreme(a, axis, keepdims, name, neutral):
+    """An extreme of the numbers among cells; NaN where there is none."""
+    is_number = ~f.isnan(a)
+    extreme = getattr(_native.where(is_number, a, neutral), name)(axis, keepdims=keepdims)
+    return _native.where(is_number.any(axis, keepdims=keepdims), extreme, float("nan"))

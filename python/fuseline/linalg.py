@@ -66,6 +66,8 @@ def norm(x: Any, ord: Any = None, axis: int | None = None, keepdims: bool = Fals
         return size.max(axis, keepdims=keepdims)
     if ord == float("-inf"):
         return size.min(axis, keepdims=keepdims)
+    if ord == 0:
+        return x.count_nonzero(axis, keepdims=keepdims).astype("float64")
     return (size**ord).sum(axis, keepdims=keepdims) ** (1.0 / ord)
 
 

@@ -145,6 +145,8 @@ impl Array {
             (2, _) => transposed(&reversed(&index::flattened(&self.expr, place)), place),
             _ => transposed(&reversed(&self.expr), place),
         };
+        // NumPy finds a NaN before any number: it counts as more extreme than infinities.
+        let turned = if self.dtype.is_float() { with_extreme_nan(&turned, function, place) } else { turned };
         let op = HopOp::Parameterized { function, names: Vec::new() };
         let last = Expr::apply_at(op, &[&turned], place.clone());
         let count = Expr::apply_at(HopOp::Shape(ShapeOp::Ncol), &[&turned], place.clone());
@@ -164,6 +166,18 @@ impl Array {
         let value = value_of(py, &self.expr)?;
         value.as_f64().ok_or_else(|| PyTypeError::new_err("only arrays of one cell are numbers"))
     }
+}
+
+/// Rows in which the extreme cells are those that are NaN, where there are any: then the others do not count.
+fn with_extreme_nan(expr: &Expr, function: Function, place: &Place) -> Expr {
+    let is_nan = Expr::apply_at(UnaryOp::IsNan, &[expr], place.clone());
+    let has_nan = Expr::apply_at((AggOp::Max, Direction::Row), &[&is_nan], place.clone());
+    let marks = match function {
+        Function::RowIndexMin => Expr::apply_at(UnaryOp::Neg, &[&is_nan], place.clone()),
+        _ => is_nan,
+    };
+    let ternary = HopOp::Ternary(fuseline::ir::ops::TernaryOp::IfElse);
+    Expr::apply_at(ternary, &[&has_nan, &marks, expr], place.clone())
 }
 
 /// What a reduction runs over.

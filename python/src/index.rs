@@ -61,7 +61,7 @@ pub(crate) fn indexed(array: &Array, key: &Bound<'_, PyAny>) -> PyResult<Array> 
             "lists of positions along both axes: select along one axis, then along the other",
         ));
     }
-    let new_axes: Vec<bool> = keys.iter().map(|key| key.is_none()).collect();
+    let new_axes: Vec<bool> = keys.iter().map(PyAnyMethods::is_none).collect();
     selected(array, &selections, &new_axes, &place)
 }
 

@@ -132,7 +132,10 @@ impl Arguments {
         if let Ok(array) = object.cast::<Array>() {
             return Ok(self.push(array.get().operand()));
         }
-        let is_static = object.is_none() || object.is_instance_of::<PyBool>() || object.is_callable();
+        let is_static = object.is_none()
+            || object.is_instance_of::<PyBool>()
+            || object.is_callable()
+            || crate::numpy::is_truth_value(object)?;
         if is_static {
             return Ok(Tree::Static(object.clone().unbind()));
         }
@@ -229,6 +232,11 @@ impl Jit {
             None => self.trace(py, structure, arguments, &parts.operands)?,
         };
         run(py, &trace, &parts.operands)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let function: String = self.function.bind(py).repr()?.extract()?;
+        Ok(format!("fuseline.jit({function})"))
     }
 
     /// How many combinations of arguments the function was traced for.

@@ -2,6 +2,7 @@
 //!
 //! Nothing is decided here: expressions are those of the library, which the engine compiles. What is here are NumPy's
 //! rules (numbers of dimensions, types, broadcasting), the memory of arrays, and manners (signals, forks, exceptions).
+#![expect(clippy::needless_pass_by_value, reason = "arguments from Python are handed over by value")]
 
 mod array;
 mod broadcast;

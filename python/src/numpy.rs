@@ -32,6 +32,14 @@ pub(crate) fn is_ndarray(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     object.is_instance(class.bind(py))
 }
 
+/// A truth value of NumPy, `numpy.bool_`.
+pub(crate) fn is_truth_value(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    static CLASS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let py = object.py();
+    let class = CLASS.get_or_try_init(py, || module(py)?.getattr("bool_").map(Bound::unbind))?;
+    object.is_instance(class.bind(py))
+}
+
 /// Whether an object is a matrix of `scipy.sparse`, which is not imported for the question.
 pub(crate) fn is_sparse(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     let module: String = match object.get_type().module() {

@@ -72,6 +72,7 @@ def test_other_arguments_are_part_of_the_trace():
     x = np.array([3.0, -4.0])
     assert float(norm(x)) == 5.0 and float(norm(x, kind="l1")) == 7.0 and float(norm(x, flag=True)) == 5.0
     assert norm.traces == 3
+    assert float(norm(x, flag=np.bool_(True))) == 5.0 and "norm" in repr(norm)
 
 
 def test_containers():

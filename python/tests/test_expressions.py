@@ -272,6 +272,21 @@ def test_casts():
         bool(fl.matrix(a))
 
 
+def test_first_of_equal_extremes():
+    for a in ([[1.0, 3.0, 3.0], [2.0, 2.0, 0.0]], [[np.nan, 1.0, 0.0], [1.0, np.inf, np.nan]], [[-np.inf, np.nan, 1.0]]):
+        a = np.array(a)
+        for axis in (None, 0, 1):
+            same(fl.matrix(a).argmax(axis), a.argmax(axis))
+            same(fl.matrix(a).argmin(axis), a.argmin(axis))
+
+
+def test_sequences():
+    for n in (0, 1, 2, 50, 99, 104):
+        same(fl.linspace(0, 1, n), np.linspace(0, 1, n))
+        same(fl.arange(n), np.arange(n))
+    same(fl.arange(1.0, 2.0, 0.25), np.arange(1.0, 2.0, 0.25))
+
+
 def test_rounding():
     a = np.array([-2.5, -1.5, -0.4, 0.5, 1.5, 2.5, 2.6, np.inf, np.nan])
     same(np.rint(fl.matrix(a)), np.rint(a))
@@ -347,6 +362,14 @@ def test_values_are_computed_together_and_kept():
     assert low.is_computed and high.is_computed
     a = x.numpy()
     np.testing.assert_allclose(results, [a.min(), a.max(), (a * a).sum()])
+
+
+def test_an_array_that_is_written_twice_is_read_once():
+    X, v = fl.matrix(np.ones((1000, 20))), np.ones(20)
+    rewritten = fl.explain((X @ v).sum(), abs(X @ v).max(), stage="rewritten")
+    assert rewritten.count("matmul") == 1
+    S = sp.random_array((50, 20), density=0.1, format="csr", rng=1)
+    assert fl.explain((X @ S.T).sum(), abs(X @ S.T).max(), stage="rewritten").count("matmul") == 1
 
 
 def test_text_forms():

@@ -208,6 +208,22 @@ def test_messages_say_what_to_write(call):
         call(fl.matrix(A))
 
 
+def test_functions_that_leave_nan_out():
+    a = np.array([[np.nan, 1.0], [np.nan, np.nan], [2.0, -1.0]])
+    with np.testing.suppress_warnings() as quiet:
+        quiet.filter(RuntimeWarning)
+        for function in (np.nanmax, np.nanmin, np.nansum, np.nanmean):
+            for axis in (None, 0, 1):
+                np.testing.assert_allclose(function(fl.matrix(a), axis=axis).numpy(), function(a, axis=axis))
+    assert np.nansum(fl.matrix(np.arange(3))).dtype == np.int64
+
+
+def test_axes_that_cannot_be_squeezed():
+    with pytest.raises(ValueError, match="squeeze"):
+        np.squeeze(fl.matrix(np.ones((3, 1))), axis=0)
+    assert np.squeeze(fl.matrix(np.ones((3, 1))), axis=1).shape == (3,)
+
+
 def test_outputs_and_masks_of_ufuncs_are_refused():
     x = fl.matrix(A)
     with pytest.raises(TypeError, match="out="):

@@ -18,7 +18,9 @@ from sklearn.model_selection import GridSearchCV, cross_val_score  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler  # noqa: E402
 from sklearn.utils.estimator_checks import parametrize_with_checks  # noqa: E402
+from threadpoolctl import threadpool_limits  # noqa: E402
 
+import fuseline as fl  # noqa: E402
 from fuseline.sklearn import (  # noqa: E402
     ALS,
     NMF,
@@ -36,18 +38,25 @@ from fuseline.sklearn import (  # noqa: E402
 # The rules compare fits to 1e-7, or W of fit_transform and transform, which only exact fits can pass.
 EXACT = {"tol": 1e-10, "max_iter": 1000}
 ESTIMATORS = [
-    ALS(n_components=2),
+    ALS(n_components=2, tol=1e-2),
     GammaRegressor(**EXACT),
     KMeans(n_clusters=3),
     LinearRegression(),
     LinearSVC(**EXACT),
     LogisticRegression(**EXACT),
-    NMF(tol=1e-6, max_iter=1000),
+    NMF(tol=1e-5, max_iter=1000),
     PCA(),
     PoissonRegressor(**EXACT),
     Ridge(),
     TweedieRegressor(**EXACT),
 ]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    """The threads of scikit-learn wait for each other on data as small as these."""
+    with threadpool_limits(1):
+        yield
 
 
 def expected_failures(estimator):
@@ -112,15 +121,15 @@ def test_least_squares(seed, kind, fit_intercept, targets):
     Y = np.column_stack([scores(X, rng) + 0.1 * rng.standard_normal(X.shape[0]) + i for i in range(targets)])
     y = Y[:, 0] if targets == 1 else Y
     dense = X.toarray() if sp.issparse(X) else X
+    # scikit-learn solves sparse least squares by iterations, the same dense ones to the last digits.
     for sample_weight in (None, weight):
         ours = LinearRegression(fit_intercept=fit_intercept).fit(X, y, sample_weight)
-        # scikit-learn solves sparse least squares by iterations, the same dense ones to the last digits.
         assert_same_model(ours, linear_model.LinearRegression(fit_intercept=fit_intercept).fit(dense, y, sample_weight))
         assert ours.rank_ == X.shape[1]
-        for alpha in (1e-3, 10.0, np.arange(1.0, targets + 1)):
-            ours = Ridge(alpha, fit_intercept=fit_intercept).fit(X, y, sample_weight)
-            theirs = linear_model.Ridge(alpha, fit_intercept=fit_intercept, solver="svd").fit(dense, y, sample_weight)
-            assert_same_model(ours, theirs)
+    for alpha in (1e-3, 10.0, np.arange(1.0, targets + 1)):
+        ours = Ridge(alpha, fit_intercept=fit_intercept).fit(X, y, weight)
+        theirs = linear_model.Ridge(alpha, fit_intercept=fit_intercept, solver="svd").fit(dense, y, weight)
+        assert_same_model(ours, theirs)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -141,13 +150,12 @@ def test_least_squares_of_dependent_features(seed, kind, shape):
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("classes", [2, 4])
-@pytest.mark.parametrize("C", [0.1, 1e3])
+@pytest.mark.parametrize("classes, C", [(2, 0.1), (2, 1e3), (4, 0.1), (4, 1e3)])
 def test_logistic_regression(seed, kind, classes, C):
     X, weight, rng = features(seed, kind)
     z = scores(X, rng) + 0.5 * rng.standard_normal(X.shape[0])
     y = np.array(["a", "b", "c", "d"])[np.digitize(z, [0.0] if classes == 2 else [-1.0, 0.0, 1.0])]
-    for options in ({}, {"fit_intercept": False}, {"class_weight": "balanced"}, {"class_weight": {"a": 3.0}}):
+    for options in ({}, {"fit_intercept": False, "class_weight": "balanced"}, {"class_weight": {"a": 3.0}}):
         ours = LogisticRegression(C=C, tol=tolerance_for(kind), max_iter=1000, **options).fit(X, y, weight)
         theirs = linear_model.LogisticRegression(C=C, tol=1e-12, max_iter=1000, solver="newton-cholesky", **options)
         assert_same_model(ours, theirs.fit(X, y, weight))
@@ -168,7 +176,8 @@ def test_support_vector_classifier(seed, kind, classes):
     for options in ({}, {"fit_intercept": False}, {"intercept_scaling": 5.0, "class_weight": "balanced"}, {"C": 0.01}):
         ours = LinearSVC(tol=tolerance_for(kind), **options).fit(X, y, weight)
         theirs = svm.LinearSVC(tol=1e-12, dual=False, max_iter=100_000, **options).fit(X, y, weight)
-        assert_same_model(ours, theirs)
+        # Its gradient at the end is up to 4e-5 where features nearly depend on each other, ours 1e-13.
+        assert_same_model(ours, theirs, 1e-4 if "dependent" in kind else 1e-6)
         np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
 
 
@@ -188,14 +197,13 @@ def test_generalised_linear_models(seed, kind, family):
     our_class, their_class, options = GENERALISED[family]
     mean = np.exp(0.5 * scores(X, rng) + 1.0)
     y = rng.poisson(mean).astype(float) if family in ("poisson", "1.5") else rng.gamma(3.0, mean / 3.0)
-    for alpha in (1.0, 1e-3):
-        for fit_intercept in (True, False):
-            options = {**options, "alpha": alpha, "fit_intercept": fit_intercept, "max_iter": 1000}
-            ours = our_class(tol=1e-10, **options).fit(X, y, weight)
-            theirs = their_class(tol=1e-12, solver="newton-cholesky", **options).fit(X, y, weight)
-            assert_same_model(ours, theirs)
-            np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-5)
-            np.testing.assert_allclose(ours.score(X, y, weight), theirs.score(X, y, weight), rtol=1e-6, atol=1e-9)
+    for more in ({"alpha": 1.0}, {"alpha": 1e-3, "fit_intercept": False}):
+        options = {**options, **more, "max_iter": 1000}
+        ours = our_class(tol=1e-10, **options).fit(X, y, weight)
+        theirs = their_class(tol=1e-12, solver="newton-cholesky", **options).fit(X, y, weight)
+        assert_same_model(ours, theirs)
+        np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-5)
+        np.testing.assert_allclose(ours.score(X, y, weight), theirs.score(X, y, weight), rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
@@ -266,9 +274,9 @@ def test_warm_start(model):
 def test_too_few_iterations_are_told():
     X, weight, rng = features(0, "dense")
     z = scores(X, rng)
-    for model, y in ((LogisticRegression(max_iter=1), z > 0), (LinearSVC(max_iter=1), z > 0), (PoissonRegressor(max_iter=1), np.exp(z))):
+    for model in (LogisticRegression(max_iter=1), LinearSVC(max_iter=1), PoissonRegressor(max_iter=1), NMF(max_iter=1)):
         with pytest.warns(ConvergenceWarning):
-            model.fit(X, y)
+            model.fit(abs(X), z > 0)
 
 
 def test_logistic_regression_without_penalty():
@@ -338,7 +346,7 @@ def test_principal_components(kind, components, whiten):
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-@pytest.mark.parametrize("penalty", [{}, {"alpha_W": 0.01, "l1_ratio": 0.5}, {"alpha_W": 0.0, "alpha_H": 0.02, "l1_ratio": 1.0}])
+@pytest.mark.parametrize("penalty", [{}, {"alpha_W": 0.01, "l1_ratio": 0.5}, {"alpha_H": 0.02, "l1_ratio": 1.0}])
 def test_non_negative_factors(kind, penalty):
     rng = np.random.default_rng(0)
     X = rng.poisson(rng.gamma(1.0, 1.0, (60, 4)) @ rng.gamma(1.0, 1.0, (4, 25))).astype(float)
@@ -391,22 +399,23 @@ def test_alternating_least_squares(weighted, container):
         return np.array(rows)
 
     V = np.random.RandomState(0).uniform(-0.5, 0.5, (30, 3))
+    U = solved(dense, V)
     for _ in range(iterations):
-        U = solved(dense, V)
         V = solved(dense.T, U)
+        U = solved(dense, V)
     model = ALS(3, alpha=alpha, weighted=weighted, max_iter=iterations, tol=0, random_state=0)
     with pytest.warns(ConvergenceWarning):
         model.fit(container(X))
     np.testing.assert_allclose(model.user_factors_, U, rtol=1e-7, atol=1e-9)
     np.testing.assert_allclose(model.item_factors_, V, rtol=1e-7, atol=1e-9)
-    np.testing.assert_allclose(model.transform(container(X)), solved(dense, V), rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(model.transform(container(X)), U, rtol=1e-7, atol=1e-9)
     np.testing.assert_allclose(model.predict([0, 5], [1, 2]), [U[0] @ V[1], U[5] @ V[2]])
-    np.testing.assert_allclose(model.predict(container(X)), solved(dense, V) @ V.T, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(model.predict(container(X)), U @ V.T, rtol=1e-7, atol=1e-9)
 
 
 def test_unknown_ratings_are_predicted():
     X, full = ratings(users=100, items=60)
-    model = ALS(3, alpha=1e-3, max_iter=500, tol=1e-6, random_state=0).fit(X)
+    model = ALS(3, alpha=1e-3, max_iter=500, tol=1e-4, random_state=0).fit(X)
     rows, cols = np.nonzero(X.toarray() == 0)
     error = np.sqrt(np.mean((model.predict(rows, cols) - full[rows, cols]) ** 2))
     assert error < 0.02 * full.mean()
@@ -428,7 +437,8 @@ def test_pipelines_and_searches():
         search.fit(X, y).cv_results_["mean_test_score"], theirs.fit(X, y).cv_results_["mean_test_score"]
     )
     assert cross_val_score(make_pipeline(PCA(4), LinearSVC()), X, y, cv=3).mean() > 0.8
-    assert cross_val_score(make_pipeline(MaxAbsScaler(), KMeans(5, random_state=0), Ridge()), sp.csr_array(X), y, cv=3).shape == (3,)
+    clusters = make_pipeline(MaxAbsScaler(), KMeans(5, random_state=0), Ridge())
+    assert cross_val_score(clusters, sp.csr_array(X), y, cv=3).shape == (3,)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: type(estimator).__name__)
@@ -436,7 +446,8 @@ def test_pipelines_and_searches():
 def test_clones_and_pickles(estimator, kind):
     X, _, rng = features(0, kind, n=60, p=4)
     X, y = abs(X), rng.integers(1, 4, 60)
-    model = clone(estimator).set_params(**{key: 0 for key in estimator.get_params() if key == "random_state"}).fit(X, y)
+    seed = {"random_state": 0} if "random_state" in estimator.get_params() else {}
+    model = clone(estimator).set_params(**seed).fit(X, y)
     restored, again = pickle.loads(pickle.dumps(model)), clone(model).fit(X, y)
     method = "predict" if hasattr(model, "predict") else "transform"
     np.testing.assert_array_equal(getattr(restored, method)(X), getattr(model, method)(X))
@@ -445,15 +456,24 @@ def test_clones_and_pickles(estimator, kind):
         getattr(clone(model), method)(X)
 
 
-@pytest.mark.parametrize("estimator", [PCA(2), NMF(2), KMeans(2, random_state=0), ALS(2)], ids=lambda estimator: type(estimator).__name__)
-def test_frames(estimator):
-    pandas = pytest.importorskip("pandas")
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames(library):
+    frames = pytest.importorskip(library)
     X, _, _ = features(0, "dense", n=30, p=3)
-    frame = pandas.DataFrame(abs(X), columns=["a", "b", "c"])
-    result = clone(estimator).set_output(transform="pandas").fit(frame).transform(frame)
-    prefix = type(estimator).__name__.lower()
-    assert list(result.columns) == [f"{prefix}0", f"{prefix}1"]
-    assert list(clone(estimator).fit(frame).feature_names_in_) == ["a", "b", "c"]
+    frame = frames.DataFrame(dict(zip("abc", abs(X).T)))
+    for estimator in (PCA(2), NMF(2, tol=1e-3), KMeans(2, random_state=0), ALS(2, tol=1e-2)):
+        result = estimator.set_output(transform=library).fit(frame).transform(frame)
+        assert isinstance(result, frames.DataFrame)
+        prefix = type(estimator).__name__.lower()
+        assert list(result.columns) == [f"{prefix}0", f"{prefix}1"]
+        assert list(estimator.feature_names_in_) == ["a", "b", "c"]
+
+
+def test_arrays_of_fuseline():
+    X, weight, rng = features(0, "dense")
+    y = scores(X, rng)
+    expected = Ridge().fit(X, y).predict(X)
+    np.testing.assert_array_equal(Ridge().fit(fl.matrix(X), fl.matrix(y)).predict(fl.matrix(X) + 0.0), expected)
 
 
 @pytest.mark.parametrize("container", [np.array, sp.csr_array])

@@ -8,6 +8,7 @@ use crate::error::Error;
 use fuseline_ir::hop::{Hop, HopDag, HopId, HopOp, Inputs, ShapeOp};
 use fuseline_ir::ops::{BinaryOp, TernaryOp};
 use fuseline_ir::{DataType, SizeInfo, Value};
+use fuseline_matrix::MatrixBlock;
 use fuseline_runtime::{RuntimeValue, Variables};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -103,6 +104,7 @@ struct Builder {
     /// The operators of nodes, by address.
     hops: HashMap<usize, HopId>,
     literals: Vec<(Value, HopId)>,
+    matrices: Vec<(MatrixBlock, HopId)>,
 }
 
 impl Builder {
@@ -159,11 +161,21 @@ impl Builder {
         hop
     }
 
+    /// The read of a value. Matrices of the same memory are one, however often the host has handed them over.
     fn read_value(&mut self, value: RuntimeValue) -> HopId {
+        if let RuntimeValue::Matrix(block) = &value
+            && let Some((_, hop)) = self.matrices.iter().find(|(known, _)| known.reads_same(block))
+        {
+            return *hop;
+        }
         let name = format!("in{}", self.program.captured.len());
         let data_type = value.data_type();
-        self.program.captured.insert(name.clone(), value);
-        self.push(HopOp::Read(name), Inputs::new(), data_type)
+        let hop = self.push(HopOp::Read(name.clone()), Inputs::new(), data_type);
+        if let RuntimeValue::Matrix(block) = &value {
+            self.matrices.push((block.clone(), hop));
+        }
+        self.program.captured.insert(name, value);
+        hop
     }
 
     fn read_symbol(&mut self, name: Arc<str>, data_type: DataType) -> HopId {

@@ -1,7 +1,9 @@
 """Estimators of scikit-learn's kind, whose passes over the data are expressions that Fuseline fuses and compiles.
 
 They take the parameters, give the attributes and follow the rules of the estimators of the same name in scikit-learn, which
-must be installed. Dense and sparse data are used as they are: a sparse matrix stays sparse.
+must be installed. Dense and sparse data are used as they are: a sparse matrix stays sparse. What chooses or tunes an
+algorithm of scikit-learn (``solver``, ``dual``, ``n_jobs``, ``verbose``, ``copy_X`` and the like) is no parameter here. All
+is computed and given with 64 bits.
 
 >>> from fuseline.sklearn import Ridge
 >>> Ridge(alpha=1.0).fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0]).coef_

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_scalar
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 import fuseline as fl
@@ -53,7 +54,18 @@ def checked_data(estimator: BaseEstimator, X: Any, y: Any = "no_validation", *, 
 
 def checked_weight(sample_weight: Any, X: Any) -> np.ndarray:
     """Weights of the samples, which are ones where there are none."""
-    return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if not weight.any():
+        raise ValueError("Sample weights must contain at least one non-zero number.")
+    return weight
+
+
+def class_factors(class_weight: Any, classes: np.ndarray, y: np.ndarray, code: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """The factor of each class; ``code`` has the number of each sample's class."""
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        totals = np.bincount(code, weights=weight)
+        return weight.sum() / (len(classes) * np.where(totals > 0, totals, np.inf))
+    return compute_class_weight(class_weight, classes=classes, y=y)
 
 
 @fl.jit

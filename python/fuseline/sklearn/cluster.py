@@ -10,11 +10,11 @@ import scipy.sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_array, check_is_fitted
 
 import fuseline as fl
 
-from ._base import check_number, checked_data, checked_weight
+from ._base import check_choice, check_number, checked_data, checked_weight
 
 
 @fl.jit
@@ -62,9 +62,74 @@ def mean_variance(X):
     return fl.maximum((X * X).mean(axis=0) - mean * mean, 0.0).mean()
 
 
-def _rows(X: Any, chosen: Any) -> np.ndarray:
-    rows = X[chosen]
-    return rows.toarray() if scipy.sparse.issparse(rows) else rows
+class _Samples:
+    """Samples and their weights; dense ones moved to the origin, as distances far from it would lose digits."""
+
+    def __init__(self, X: Any, weight: np.ndarray, middle: np.ndarray | None = None):
+        self.offset = np.zeros(X.shape[1])
+        if not scipy.sparse.issparse(X):
+            self.offset = X.mean(axis=0) if middle is None else middle
+            X = X - self.offset
+        self.X, self.data, self.weight = X, fl.matrix(X), weight
+        self.squares = row_squares(self.data)
+
+    def rows(self, chosen: Any) -> np.ndarray:
+        rows = self.X[chosen]
+        return rows.toarray() if scipy.sparse.issparse(rows) else rows
+
+    def nearest(self, centers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The nearest center of each sample, and its squared distance."""
+        labels, distance = nearest_centers(self.data, self.squares, centers)
+        return labels.numpy().astype(np.int32), distance.numpy()
+
+    def random_rows(self, count: int, random: np.random.RandomState) -> np.ndarray:
+        """Different samples, drawn by weight."""
+        return self.rows(random.choice(len(self.weight), count, replace=False, p=self.weight / self.weight.sum()))
+
+    def distant_rows(self, count: int, random: np.random.RandomState) -> np.ndarray:
+        """Samples far from each other, by k-means++ (Arthur, Vassilvitskii, SODA 2007).
+
+        Of some samples, drawn in proportion to their squared distance from all that were picked, the one that helps most is
+        picked next.
+        """
+        trials = 2 + int(np.log(count))
+        picked = [random.choice(len(self.weight), p=self.weight / self.weight.sum())]
+        infinite = np.full(len(self.weight), np.inf)
+        nearest = distances_with(self.data, self.squares, self.rows(picked), infinite).numpy()[:, 0]
+        while len(picked) < count:
+            cumulated = np.cumsum(self.weight * nearest)
+            drawn = np.searchsorted(cumulated, random.uniform(size=trials) * cumulated[-1], side="right")
+            drawn = np.minimum(drawn, len(cumulated) - 1)
+            candidates = distances_with(self.data, self.squares, self.rows(drawn), nearest).numpy()
+            best = int((self.weight @ candidates).argmin())
+            picked.append(drawn[best])
+            nearest = np.ascontiguousarray(candidates[:, best])
+        return self.rows(picked)
+
+    def moved(self, centers: np.ndarray, max_iter: int, tolerance: float) -> tuple[np.ndarray, int]:
+        """The centers after Lloyd's iterations, and how many these were."""
+        for iteration in range(1, max_iter + 1):
+            sums, sizes = (part.numpy() for part in lloyd_sums(self.data, self.weight, centers))
+            # Of equal centers all but one have no samples of their own.
+            _, first = np.unique(centers, axis=0, return_index=True)
+            is_idle = ~np.isin(np.arange(len(centers)), first) | (sizes == 0)
+            means = np.where(is_idle[:, None], centers, sums / np.where(is_idle, 1.0, sizes)[:, None])
+            if is_idle.any():
+                self._use(np.flatnonzero(is_idle), means, centers)
+            shift = ((means - centers) ** 2).sum()
+            centers = means
+            if shift <= tolerance:
+                break
+        return centers, iteration
+
+    def _use(self, idle: np.ndarray, means: np.ndarray, centers: np.ndarray) -> None:
+        """Moves idle centers to the samples that are farthest from all centers."""
+        _, distance = self.nearest(centers)
+        cost = self.weight * distance
+        farthest = np.argsort(-cost, kind="stable")[: len(idle)]
+        # What rounding leaves of a distance of 0 is none.
+        farthest = farthest[cost[farthest] > 1e-12 * float(self.weight @ self.squares.numpy())]
+        means[idle[: len(farthest)]] = self.rows(farthest)
 
 
 class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -141,27 +206,24 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         X = checked_data(self, X, reset=True)
         if X.shape[0] < self.n_clusters:
             raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={self.n_clusters}.")
-        weight = checked_weight(sample_weight, X)
-        runs, first = self._runs(X)
+        samples = _Samples(X, checked_weight(sample_weight, X))
+        runs, given = self._runs(X)
         random = check_random_state(self.random_state)
-
-        offset = np.zeros(X.shape[1])
-        if not scipy.sparse.issparse(X):
-            # Distances of samples far from the origin would lose digits.
-            offset = X.mean(axis=0)
-            X = X - offset
-        data = fl.matrix(X)
-        squares = row_squares(data)
-        tolerance = self.tol * float(mean_variance(data))
+        tolerance = self.tol * float(mean_variance(samples.data))
         best = np.inf
-        for _ in range(runs):
-            centers = self._first_centers(X, data, squares, weight, random) if first is None else first - offset
-            centers, iterations = self._run(X, data, squares, weight, centers, tolerance)
-            labels, distance = nearest_centers(data, squares, centers)
-            inertia = float((weight * distance).sum())
-            if inertia < best or not np.isfinite(best):
+        for run in range(runs):
+            if given is not None:
+                first = given - samples.offset
+            elif self.init == "random":
+                first = samples.random_rows(self.n_clusters, random)
+            else:
+                first = samples.distant_rows(self.n_clusters, random)
+            centers, iterations = samples.moved(first, self.max_iter, tolerance)
+            labels, distance = samples.nearest(centers)
+            inertia = float(samples.weight @ distance)
+            if run == 0 or inertia < best:
                 best = inertia
-                self.cluster_centers_, self.labels_ = centers + offset, labels.numpy().astype(np.int32)
+                self.cluster_centers_, self.labels_ = centers + samples.offset, labels
                 self.inertia_, self.n_iter_ = inertia, iterations
         distinct = len(np.unique(self.labels_))
         if distinct < self.n_clusters:
@@ -175,70 +237,21 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
 
     def _runs(self, X: Any) -> tuple[int, np.ndarray | None]:
         """The number of runs, and the first centers where they are given."""
-        first = None
+        given = None
         if not isinstance(self.init, str):
-            first = np.array(self.init, dtype=np.float64)
-            if first.shape != (self.n_clusters, X.shape[1]):
+            given = check_array(self.init, dtype=np.float64, input_name="init")
+            if given.shape != (self.n_clusters, X.shape[1]):
                 raise ValueError(
-                    f"The shape of the initial centers {first.shape} does not match the number of clusters {self.n_clusters} "
+                    f"The shape of the initial centers {given.shape} does not match the number of clusters {self.n_clusters} "
                     f"and of features {X.shape[1]}."
                 )
-        elif self.init not in ("k-means++", "random"):
-            raise ValueError(f"init must be 'k-means++', 'random' or an array, not {self.init!r}")
+        else:
+            check_choice(self, "init", "k-means++", "random")
         if isinstance(self.n_init, str):
-            if self.n_init != "auto":
-                raise ValueError(f"n_init must be 'auto' or a number, not {self.n_init!r}")
-            return (10 if first is None and self.init == "random" else 1), first
+            check_choice(self, "n_init", "auto")
+            return (10 if given is None and self.init == "random" else 1), given
         check_number(self, "n_init", 1, integer=True)
-        return (self.n_init if first is None else 1), first
-
-    def _first_centers(self, X: Any, data: fl.Array, squares: fl.Array, weight: np.ndarray, random: Any) -> np.ndarray:
-        if self.init == "random":
-            return _rows(X, random.choice(X.shape[0], self.n_clusters, replace=False, p=weight / weight.sum()))
-        # Of some samples, drawn in proportion to their squared distance from all centers, the one that helps most
-        # becomes the next center.
-        trials = 2 + int(np.log(self.n_clusters))
-        picked = [random.choice(X.shape[0], p=weight / weight.sum())]
-        infinite = np.full(X.shape[0], np.inf)
-        nearest = distances_with(data, squares, _rows(X, picked), infinite).numpy()[:, 0]
-        while len(picked) < self.n_clusters:
-            cumulated = np.cumsum(weight * nearest)
-            drawn = np.searchsorted(cumulated, random.uniform(size=trials) * cumulated[-1], side="right")
-            drawn = np.minimum(drawn, X.shape[0] - 1)
-            candidates = distances_with(data, squares, _rows(X, drawn), nearest).numpy()
-            best = int((weight @ candidates).argmin())
-            picked.append(drawn[best])
-            nearest = np.ascontiguousarray(candidates[:, best])
-        return _rows(X, picked)
-
-    def _run(
-        self, X: Any, data: fl.Array, squares: fl.Array, weight: np.ndarray, centers: np.ndarray, tolerance: float
-    ) -> tuple[np.ndarray, int]:
-        for iteration in range(1, self.max_iter + 1):
-            sums, sizes = (part.numpy() for part in lloyd_sums(data, weight, centers))
-            moved = np.where(sizes[:, None] > 0, sums / np.maximum(sizes, 1e-300)[:, None], centers)
-            _, first = np.unique(centers, axis=0, return_index=True)
-            is_idle = sizes == 0
-            is_idle |= ~np.isin(np.arange(len(centers)), first)
-            if is_idle.any():
-                moved[is_idle] = self._distant_rows(X, data, squares, weight, centers, moved[is_idle])
-            shift = ((moved - centers) ** 2).sum()
-            centers = moved
-            if shift <= tolerance:
-                break
-        return centers, iteration
-
-    @staticmethod
-    def _distant_rows(X: Any, data: fl.Array, squares: fl.Array, weight: np.ndarray, centers: np.ndarray, idle: np.ndarray) -> np.ndarray:
-        """Samples that are far from all centers, in the place of centers that have no samples of their own."""
-        _, distance = nearest_centers(data, squares, centers)
-        cost = weight * distance.numpy()
-        farthest = np.argsort(-cost, kind="stable")[: len(idle)]
-        # What rounding leaves of a distance of 0 is none.
-        is_distant = cost[farthest] > 1e-12 * cost.sum() if cost.sum() > 0 else np.zeros(len(farthest), bool)
-        result = idle.copy()
-        result[: len(farthest)][is_distant] = _rows(X, farthest[is_distant])
-        return result
+        return (self.n_init if given is None else 1), given
 
     def predict(self, X: Any) -> np.ndarray:
         """The nearest center of each sample.
@@ -253,8 +266,8 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         ndarray of shape (n_samples,)
             Numbers of clusters.
         """
-        labels, _ = self._nearest(X)
-        return labels
+        samples = self._samples(X)
+        return samples.nearest(self.cluster_centers_ - samples.offset)[0]
 
     def transform(self, X: Any) -> np.ndarray:
         """The distances of the samples from the centers.
@@ -269,8 +282,8 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         ndarray of shape (n_samples, n_clusters)
             Distances.
         """
-        X, centers = self._near_origin(X)
-        return distances(X, row_squares(X), centers).numpy()
+        samples = self._samples(X)
+        return distances(samples.data, samples.squares, self.cluster_centers_ - samples.offset).numpy()
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The negative sum of squared distances from the nearest centers.
@@ -289,22 +302,14 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         float
             0 where each sample is a center, else less.
         """
-        _, distance = self._nearest(X)
-        return -float(checked_weight(sample_weight, distance) @ distance)
+        samples = self._samples(X, sample_weight)
+        _, distance = samples.nearest(self.cluster_centers_ - samples.offset)
+        return -float(samples.weight @ distance)
 
-    def _nearest(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        X, centers = self._near_origin(X)
-        labels, distance = nearest_centers(X, row_squares(X), centers)
-        return labels.numpy().astype(np.int32), distance.numpy()
-
-    def _near_origin(self, X: Any) -> tuple[Any, np.ndarray]:
-        """Samples and centers, moved near the origin where that leaves samples dense."""
+    def _samples(self, X: Any, sample_weight: Any = None) -> _Samples:
         check_is_fitted(self)
         X = checked_data(self, X)
-        if scipy.sparse.issparse(X):
-            return X, self.cluster_centers_
-        offset = self.cluster_centers_.mean(axis=0)
-        return X - offset, self.cluster_centers_ - offset
+        return _Samples(X, checked_weight(sample_weight, X), self.cluster_centers_.mean(axis=0))
 
     @property
     def _n_features_out(self) -> int:

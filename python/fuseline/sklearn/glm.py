@@ -247,7 +247,7 @@ class PoissonRegressor(_GeneralisedLinearModel):
 
 
 class GammaRegressor(_GeneralisedLinearModel):
-    __doc__ = "A model of positive amounts: gamma distribution, with the logarithm as link.\n" + _PARAMETERS.format(own="", link="")
+    __doc__ = "A model of amounts: gamma distribution, with the logarithm as link.\n" + _PARAMETERS.format(own="", link="")
 
     def _family(self) -> tuple[float, bool]:
         return 2, True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,13 @@ import scipy.linalg
 import scipy.sparse
 import scipy.sparse.linalg
 from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
 
 import fuseline as fl
 
 from ._base import LinearEstimator, check_flags, check_number, checked_data, checked_weight
 
-#: The most features for which the normal equations are set up: 128 MB.
+#: The most features for which normal equations, which are dense, are set up for sparse data: 128 MB.
 _MOST_FEATURES = 4096
 
 #: Normal equations whose condition is worse say nothing that steps of refinement could repair.
@@ -74,7 +76,8 @@ class _LeastSquares:
     def solve(self, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Coefficients, a column for each target, and intercepts."""
         coef = None
-        if self.features <= min(self.samples, _MOST_FEATURES):
+        most = min(self.samples, _MOST_FEATURES) if self.is_sparse else self.samples
+        if self.features <= most:
             coef = self._by_normal_equations(alpha)
         if coef is None:
             coef = self._by_iterations(alpha) if self.is_sparse else self._by_singular_values(alpha)
@@ -127,11 +130,15 @@ class _LeastSquares:
         )
         target = (self.root[:, None] * (self.Y - self.Y_mean)).numpy()
         most = 20 * max(1000, min(self.samples, self.features))
-        solutions = [
-            scipy.sparse.linalg.lsqr(operator, column, damp=np.sqrt(penalty), atol=1e-14, btol=1e-14, conlim=0, iter_lim=most)[0]
-            for column, penalty in zip(target.T, alpha)
-        ]
-        return np.array(solutions).T
+        coef = np.empty((self.features, target.shape[1]))
+        for column, penalty in enumerate(alpha):
+            coef[:, column], reason, *_ = scipy.sparse.linalg.lsqr(
+                operator, target[:, column], damp=np.sqrt(penalty), atol=1e-14, btol=1e-14, conlim=0, iter_lim=most
+            )
+            if reason == 7:
+                message = f"Not converged after {most} iterations of LSQR: scale the data."
+                warnings.warn(message, ConvergenceWarning, stacklevel=5)
+        return coef
 
 
 class _Factor:
@@ -210,8 +217,8 @@ class LinearRegression(_LinearRegressor):
         Coefficients.
     intercept_ : float or ndarray of shape (n_targets,)
         Intercept.
-    rank_ : int
-        Rank of the centred data; only where it was found out, which is not with LSQR.
+    rank_ : int or None
+        Rank of the centred data; None where the solution is LSQR's, which does not tell.
     n_features_in_ : int
         Features seen by ``fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -238,9 +245,7 @@ class LinearRegression(_LinearRegressor):
         self : object
             The fitted estimator.
         """
-        problem = self._fit(X, y, sample_weight, 0.0)
-        if problem.rank is not None:
-            self.rank_ = problem.rank
+        self.rank_ = self._fit(X, y, sample_weight, 0.0).rank
         return self
 
 

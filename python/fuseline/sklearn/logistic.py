@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 import fuseline as fl
 
-from ._base import LinearClassifier, check_flags, check_number, checked_data, checked_weight
+from ._base import LinearClassifier, check_flags, check_number, checked_data, checked_weight, class_factors
 from ._newton import Loss, Objective, curvature_diagonal, curvature_product, minimise
 
 
@@ -133,9 +132,9 @@ class LogisticRegression(ClassifierMixin, LinearClassifier):
         self.classes_, code = np.unique(y, return_inverse=True)
         count = len(self.classes_)
         if count < 2:
-            raise ValueError(f"This solver needs samples of at least 2 classes in the data, but there is one class: {y[0]!r}")
+            raise ValueError(f"LogisticRegression needs samples of at least 2 classes, but there is one class: {y[0]!r}")
         weight = checked_weight(sample_weight, X)
-        weight = weight * compute_class_weight(self.class_weight, classes=self.classes_, y=y, sample_weight=weight)[code]
+        weight = weight * class_factors(self.class_weight, self.classes_, y, code, weight)[code]
         total = weight.sum()
 
         code = code.astype(np.float64)

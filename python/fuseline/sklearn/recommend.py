@@ -137,12 +137,13 @@ class ALS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         random = check_random_state(self.random_state)
         by_user, by_item = fl.matrix(X), fl.matrix(_transposed(X))
         user_penalty, item_penalty = self._penalty(X), self._penalty(_transposed(X))
-        # The first users follow from the items alone.
-        U, V = fl.zeros((X.shape[0], self.n_components)), fl.matrix(random.uniform(-0.5, 0.5, (X.shape[1], self.n_components)))
+        V = fl.matrix(random.uniform(-0.5, 0.5, (X.shape[1], self.n_components)))
+        # At the end users are solved for, so that they are what transform gives for their ratings.
+        U = _solved_rows(by_user, fl.zeros((X.shape[0], self.n_components)), V, user_penalty, self.n_components)
         loss = np.inf
         for self.n_iter_ in range(1, self.max_iter + 1):
-            U = _solved_rows(by_user, U, V, user_penalty, self.n_components)
             V = _solved_rows(by_item, V, U, item_penalty, self.n_components)
+            U = _solved_rows(by_user, U, V, user_penalty, self.n_components)
             previous, loss = loss, float(half_loss(by_user, U, V, user_penalty, item_penalty))
             if previous - loss <= self.tol * loss:
                 break

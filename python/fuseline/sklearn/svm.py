@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 import fuseline as fl
 
-from ._base import LinearClassifier, check_flags, check_number, checked_data, checked_weight
+from ._base import LinearClassifier, check_flags, check_number, checked_data, checked_weight, class_factors
 from ._newton import Loss, Objective, curvature_diagonal, curvature_product, minimise
 
 
@@ -101,17 +100,20 @@ class LinearSVC(ClassifierMixin, LinearClassifier):
         check_classification_targets(y)
         self.classes_, code = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
-            raise ValueError(f"This solver needs samples of at least 2 classes in the data, but there is one class: {y[0]!r}")
+            raise ValueError(f"LinearSVC needs samples of at least 2 classes, but there is one class: {y[0]!r}")
         weight = checked_weight(sample_weight, X)
-        factors = compute_class_weight(self.class_weight, classes=self.classes_, y=y, sample_weight=weight)
+        factors = class_factors(self.class_weight, self.classes_, y, code, weight)
         if len(self.classes_) == 2:
             found = [self._against_rest(X, code == 1, weight * factors[code])]
         else:
             # The rest has the factor 1, as in scikit-learn.
-            sides = (code == positive for positive in range(len(self.classes_)))
-            found = [self._against_rest(X, side, weight * np.where(side, factor, 1.0)) for side, factor in zip(sides, factors)]
+            found = [
+                self._against_rest(X, code == positive, weight * np.where(code == positive, factor, 1.0))
+                for positive, factor in enumerate(factors)
+            ]
         parameters = np.array([parameters for parameters, _ in found])
-        self.coef_, self.intercept_ = np.ascontiguousarray(parameters[:, :-1]), parameters[:, -1].copy() if self.fit_intercept else 0.0
+        self.coef_ = np.ascontiguousarray(parameters[:, :-1])
+        self.intercept_ = parameters[:, -1].copy() if self.fit_intercept else 0.0
         self.n_iter_ = max(iterations for _, iterations in found)
         return self
 
