@@ -121,7 +121,7 @@ def with_features(settings):
         return settings
     name, reason = feature(kind)
     print(f"Building {reason}.", flush=True)
-    return settings | {"build-args": f"--features={name}" if name else "--profile=wheel-without-llvm"}
+    return settings | {"build-args": f"--features={name}"} if name else settings
 
 
 # What a builder of packages calls. Maturin is imported late: without it, the program above still works.
