@@ -62,3 +62,20 @@ pub use user::{cache_folder, calibrated_machine, calibration_file};
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// The examples of the guide are tests, too.
+#[cfg(doctest)]
+mod guide {
+    #[doc = include_str!("../docs/guide/src/first-fusion.md")]
+    struct FirstFusion;
+    #[doc = include_str!("../docs/guide/src/compiled.md")]
+    struct Compiled;
+    #[doc = include_str!("../docs/guide/src/plans.md")]
+    struct Plans;
+    #[doc = include_str!("../docs/guide/src/sparse.md")]
+    struct Sparse;
+    #[doc = include_str!("../docs/guide/src/scripts.md")]
+    struct Scripts;
+    #[doc = include_str!("../docs/guide/src/performance.md")]
+    struct Performance;
+}

@@ -28,11 +28,22 @@ def jit(function: F) -> F:
     return functools.update_wrapper(_native.Jit(function), function)  # type: ignore[return-value]
 
 
+def _refuse_within_jit(value: Any) -> None:
+    """Loops run outside of compiled functions: what is traced has no values to decide by."""
+    values = value if isinstance(value, (tuple, list)) else [value]
+    if any(isinstance(x, _native.Array) and x._is_traced for x in values):
+        raise TypeError(
+            "fl.while_loop and fl.fori_loop run outside of functions under fl.jit: call them from a function that is not "
+            "compiled (their bodies are compiled, too)"
+        )
+
+
 def while_loop(condition: Callable[[Any], Any], body: Callable[[Any], Any], initial: Any) -> Any:
     """Applies ``body`` to a value, or a tuple of values, as long as ``condition`` holds of it.
 
     Both are compiled. The loop itself runs outside of compiled functions.
     """
+    _refuse_within_jit(initial)
     step, holds = jit(body), jit(condition)
     value = initial
     while bool(holds(value)):
@@ -45,6 +56,7 @@ def fori_loop(start: int, stop: int, body: Callable[[int, Any], Any], initial: A
 
     The body is compiled. The loop itself runs outside of compiled functions.
     """
+    _refuse_within_jit(initial)
     step = jit(body)
     value = initial
     for i in range(start, stop):

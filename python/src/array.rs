@@ -1,15 +1,20 @@
 //! `fuseline.Array`: an array that is read, or computed, when its value is asked for.
 
-use crate::broadcast::{as_matrix, as_scalar, binary, if_else, transposed};
-use crate::capture::{self, Kind, Operand};
+use crate::broadcast::{as_matrix, as_scalar, binary, transposed};
+use crate::capture::{Kind, Operand};
 use crate::dtype::{DType, Weak};
-use crate::{division, export, index, jit, loops, numpy, place, session};
-use fuseline::ir::hop::{DataGenOp, Function, HopOp, ReorgOp, ShapeOp};
+use crate::operation::{
+    checked, completed, elementwise, half_to_even, operand_of, operator, product, refuse_modulo, shape_text, unary_of,
+};
+use crate::reduce::Axes;
+use crate::value::{refuse_large, refuse_operators_of_others, value_of};
+use crate::{export, index, jit, numpy, place};
+use fuseline::ir::hop::{DataGenOp, Function, HopOp, ShapeOp};
 use fuseline::ir::ops::{AggOp, BinaryOp, Direction, UnaryOp};
 use fuseline::ir::{Format, Value};
-use fuseline::{Expr, Place, RuntimeValue};
+use fuseline::{Expr, RuntimeValue};
 use pyo3::basic::CompareOp;
-use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
@@ -74,258 +79,10 @@ impl Array {
         Array::new(Expr::apply_at(op, &[&self.expr], place::here(py)), self.rank, dtype)
     }
 
-    /// An aggregate over an axis, or over all cells.
-    fn aggregate(&self, op: AggOp, axes: Axes, dtype: DType, place: &Place) -> Array {
-        let Axes { direction, keep } = axes;
-        if self.rank == 0 {
-            return Array::new(self.scalar_aggregate(op, place), 0, dtype);
-        }
-        let expr = Expr::apply_at((op, direction), &[&self.expr], place.clone());
-        let (expr, rank) = match (direction, keep) {
-            (Direction::Full, false) => (expr, 0),
-            (Direction::Full, true) => (as_matrix(&expr, place), self.rank),
-            (_, true) => (expr, 2),
-            (Direction::Col, false) => (transposed(&expr, place), 1),
-            (Direction::Row, false) => (expr, 1),
-        };
-        Array::new(expr, rank, dtype)
-    }
-
-    fn scalar_aggregate(&self, op: AggOp, place: &Place) -> Expr {
-        let cell = as_matrix(&self.expr, place);
-        Expr::apply_at((op, Direction::Full), &[&cell], place.clone())
-    }
-
-    /// An operation whose left operand this is.
-    fn before(&self, op: BinaryOp, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        operator(self, other, false, |left, right, place| elementwise(op, left, right, place))
-    }
-
-    /// An operation whose right operand this is.
-    fn after(&self, op: BinaryOp, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        operator(self, other, true, |left, right, place| elementwise(op, left, right, place))
-    }
-
-    /// The axes that a reduction runs over.
-    fn axes(&self, axis: Option<&Bound<'_, PyAny>>, keep: bool) -> PyResult<Axes> {
-        let rank = i64::from(self.rank);
-        let Some(axis) = axis.filter(|axis| !axis.is_none()) else {
-            return Ok(Axes { direction: Direction::Full, keep });
-        };
-        let given: Vec<i64> = match axis.extract::<i64>() {
-            Ok(axis) => vec![axis],
-            Err(_) => axis.extract()?,
-        };
-        let mut axes = Vec::new();
-        for axis in given {
-            let position = if axis < 0 { axis + rank } else { axis };
-            if !(0..rank).contains(&position) {
-                return Err(axis_error(axis, rank));
-            }
-            axes.push(position);
-        }
-        axes.sort_unstable();
-        axes.dedup();
-        let direction = match axes[..] {
-            [0] if rank == 2 => Direction::Col,
-            [1] => Direction::Row,
-            [] => return Err(PyValueError::new_err("a reduction over no axis")),
-            _ => Direction::Full,
-        };
-        Ok(Axes { direction, keep })
-    }
-
-    /// For each row of the engine's matrix, the position of its first extreme.
-    fn first_extreme(&self, function: Function, axes: Axes, place: &Place) -> Array {
-        let reversed = |expr: &Expr| Expr::apply_at(HopOp::Reorg(ReorgOp::Rev), &[expr], place.clone());
-        // The engine gives the last of equals, by row: of the reversed order it is the first.
-        let turned = match (self.rank, axes.direction) {
-            (2, Direction::Col) => transposed(&reversed(&self.expr), place),
-            (2, Direction::Row) => transposed(&reversed(&transposed(&self.expr, place)), place),
-            (2, _) => transposed(&reversed(&index::flattened(&self.expr, place)), place),
-            _ => transposed(&reversed(&self.expr), place),
-        };
-        // NumPy finds a NaN before any number: it counts as more extreme than infinities.
-        let turned = if self.dtype.is_float() { with_extreme_nan(&turned, function, place) } else { turned };
-        let op = HopOp::Parameterized { function, names: Vec::new() };
-        let last = Expr::apply_at(op, &[&turned], place.clone());
-        let count = Expr::apply_at(HopOp::Shape(ShapeOp::Ncol), &[&turned], place.clone());
-        let first = Expr::apply_at(BinaryOp::Minus, &[&count, &last], place.clone());
-        let is_full = axes.direction == Direction::Full || self.rank < 2;
-        let (expr, rank) = match (is_full, axes.keep, axes.direction) {
-            (true, false, _) => (as_scalar(&first, place), 0),
-            (true, true, _) => (first, self.rank),
-            (false, true, Direction::Col) => (transposed(&first, place), 2),
-            (false, true, _) => (first, 2),
-            (false, false, _) => (first, 1),
-        };
-        Array::new(expr, rank, DType::I64)
-    }
-
     fn number(&self, py: Python<'_>) -> PyResult<f64> {
         let value = value_of(py, &self.expr)?;
         value.as_f64().ok_or_else(|| PyTypeError::new_err("only arrays of one cell are numbers"))
     }
-}
-
-/// Rows in which the extreme cells are those that are NaN, where there are any: then the others do not count.
-fn with_extreme_nan(expr: &Expr, function: Function, place: &Place) -> Expr {
-    let is_nan = Expr::apply_at(UnaryOp::IsNan, &[expr], place.clone());
-    let has_nan = Expr::apply_at((AggOp::Max, Direction::Row), &[&is_nan], place.clone());
-    let marks = match function {
-        Function::RowIndexMin => Expr::apply_at(UnaryOp::Neg, &[&is_nan], place.clone()),
-        _ => is_nan,
-    };
-    let ternary = HopOp::Ternary(fuseline::ir::ops::TernaryOp::IfElse);
-    Expr::apply_at(ternary, &[&has_nan, &marks, expr], place.clone())
-}
-
-/// What a reduction runs over.
-#[derive(Clone, Copy)]
-struct Axes {
-    direction: Direction,
-    /// Whether the axes stay, with one cell.
-    keep: bool,
-}
-
-/// NumPy's error for an axis that an array lacks.
-fn axis_error(axis: i64, rank: i64) -> PyErr {
-    let message = format!("axis {axis} is out of bounds for array of dimension {rank}");
-    Python::attach(|py| {
-        let class = numpy::module(py).and_then(|numpy| numpy.getattr("exceptions")?.getattr("AxisError"));
-        match class.and_then(|class| class.call1((&message,))) {
-            Ok(error) => PyErr::from_value(error),
-            Err(_) => PyValueError::new_err(message),
-        }
-    })
-}
-
-/// The value of an expression, which is computed where it was not before.
-pub(crate) fn value_of(py: Python<'_>, expr: &Expr) -> PyResult<RuntimeValue> {
-    let mut values = values_of(py, std::slice::from_ref(expr))?;
-    values.pop().ok_or_else(|| PyValueError::new_err("no value"))
-}
-
-/// The values of expressions, which are computed together where they were not before.
-pub(crate) fn values_of(py: Python<'_>, exprs: &[Expr]) -> PyResult<Vec<RuntimeValue>> {
-    if exprs.iter().any(|expr| expr.known_value().is_none()) {
-        if exprs.iter().any(jit::is_traced) {
-            return Err(jit::traced_value());
-        }
-        let evaluator = session::current()?;
-        let statistics = session::run(py, evaluator, |session| session.compute(exprs, &mut |_| {}))?;
-        session::note(statistics);
-    }
-    exprs.iter().map(|expr| expr.known_value().ok_or_else(|| PyValueError::new_err("no value"))).collect()
-}
-
-/// Applies an operation of two operands as an operator of Python: `None` where the other is no array.
-fn operator(
-    array: &Array,
-    other: &Bound<'_, PyAny>,
-    is_reflected: bool,
-    build: impl FnOnce(&Operand, &Operand, &Place) -> PyResult<Array>,
-) -> PyResult<Py<PyAny>> {
-    let py = other.py();
-    let other = match other.cast::<Array>() {
-        Ok(other) => Some(other.get().operand()),
-        Err(_) => capture::operand(other)?,
-    };
-    let Some(other) = other else { return Ok(py.NotImplemented()) };
-    let this = array.operand();
-    let (left, right) = if is_reflected { (&other, &this) } else { (&this, &other) };
-    let place = place::here(py);
-    let result = build(left, right, &place)?;
-    if result.expr.failure().is_some() && [left, right].iter().all(|operand| operand.expr.failure().is_none()) {
-        return Err(misfit(left, right, &place));
-    }
-    checked(py, loops::bounded(py, result)?)
-}
-
-/// The error for operands that do not fit, with their shapes as NumPy has them.
-fn misfit(left: &Operand, right: &Operand, place: &Place) -> PyErr {
-    let (one, other) = (shape_text(&left.expr, left.rank), shape_text(&right.expr, right.rank));
-    PyValueError::new_err(format!(
-        "shapes {one} and {other} do not fit\n  at {place}\n  left operand, {one}, from {}\n  right operand, {other}, \
-         from {}",
-        left.expr.place(),
-        right.expr.place()
-    ))
-}
-
-/// A shape as NumPy writes it.
-fn shape_text(expr: &Expr, rank: u8) -> String {
-    match expr.size().known_dims() {
-        _ if rank == 0 => "()".to_owned(),
-        Some((rows, _)) if rank == 1 => format!("({rows},)"),
-        Some((rows, cols)) => format!("({rows}, {cols})"),
-        None if rank == 1 => "(?,)".to_owned(),
-        None => "(?, ?)".to_owned(),
-    }
-}
-
-/// An array whose operands fit.
-pub(crate) fn checked(py: Python<'_>, array: Array) -> PyResult<Py<PyAny>> {
-    if let Some(failure) = array.expr.failure() {
-        return Err(crate::error::exception(&fuseline::Error::Expression(failure)));
-    }
-    Ok(Py::new(py, array)?.into_any())
-}
-
-/// An element-wise operation with NumPy's types.
-pub(crate) fn elementwise(op: BinaryOp, left: &Operand, right: &Operand, place: &Place) -> PyResult<Array> {
-    let common = left.kind.with(right.kind);
-    let is_bool = common == DType::Bool;
-    let (op, dtype) = match op {
-        BinaryOp::Plus if is_bool => (BinaryOp::Or, DType::Bool),
-        BinaryOp::Mult if is_bool => (BinaryOp::And, DType::Bool),
-        BinaryOp::Minus if is_bool => {
-            return Err(PyTypeError::new_err("truth values have no difference: use ^ or np.logical_xor"));
-        }
-        BinaryOp::Div => (op, if common.is_float() { common } else { DType::F64 }),
-        BinaryOp::IntDiv | BinaryOp::Modulus | BinaryOp::Pow if is_bool => (op, DType::Signed(1)),
-        BinaryOp::BitwAnd | BinaryOp::BitwOr | BinaryOp::BitwXor | BinaryOp::BitwShiftL | BinaryOp::BitwShiftR
-            if common.is_float() =>
-        {
-            return Err(PyTypeError::new_err("floating point numbers have no bits: compare them first"));
-        }
-        BinaryOp::BitwAnd if is_bool => (BinaryOp::And, DType::Bool),
-        BinaryOp::BitwOr if is_bool => (BinaryOp::Or, DType::Bool),
-        BinaryOp::BitwXor if is_bool => (BinaryOp::Xor, DType::Bool),
-        op if op.algebra().boolean => (op, DType::Bool),
-        op => (op, common),
-    };
-    let (expr, rank) = match op {
-        BinaryOp::IntDiv | BinaryOp::Modulus if dtype.is_float() => division::of_floats(op, left, right, place),
-        BinaryOp::IntDiv | BinaryOp::Modulus => division::of_integers(op, left, right, place),
-        _ => binary(op, left, right, place),
-    };
-    Ok(Array::new(expr, rank, dtype))
-}
-
-/// A product of matrices and vectors with NumPy's shapes.
-pub(crate) fn product(left: &Operand, right: &Operand, place: &Place) -> PyResult<Array> {
-    let dtype = left.kind.with(right.kind);
-    let dtype = if dtype == DType::Bool { DType::I64 } else { dtype };
-    if left.rank == 0 || right.rank == 0 {
-        return Err(PyValueError::new_err("matmul: a scalar is no matrix: use *"));
-    }
-    let one = if left.rank == 1 { transposed(&left.expr, place) } else { left.expr.clone() };
-    let expr = Expr::apply_at(HopOp::MatMul, &[&one, &right.expr], place.clone());
-    let (expr, rank) = match (left.rank, right.rank) {
-        (1, 1) => (as_scalar(&expr, place), 0),
-        (1, _) => (transposed(&expr, place), 1),
-        (_, 1) => (expr, 1),
-        _ => (expr, 2),
-    };
-    Ok(Array::new(expr, rank, dtype))
-}
-
-/// `yes` where the condition holds, else `no`.
-pub(crate) fn chosen(condition: &Operand, yes: &Operand, no: &Operand, place: &Place) -> Array {
-    let dtype = yes.kind.with(no.kind);
-    let (expr, rank) = if_else([condition, yes, no], place);
-    Array::new(expr, rank, dtype)
 }
 
 #[pymethods]
@@ -358,6 +115,12 @@ impl Array {
     #[getter]
     fn is_computed(&self) -> bool {
         self.expr.known_value().is_some()
+    }
+
+    /// Whether it depends on the arguments of a function that is being traced.
+    #[getter]
+    fn _is_traced(&self) -> bool {
+        jit::is_traced(&self.expr)
     }
 
     /// Before the arrays of NumPy, pandas and others in operators of two.
@@ -934,134 +697,4 @@ impl Array {
         };
         Ok(self.map(py, op, dtype))
     }
-}
-
-impl Array {
-    fn cumulative(&self, py: Python<'_>, op: AggOp, axis: Option<i64>) -> PyResult<Array> {
-        let place = place::here(py);
-        let dtype = if matches!(op, AggOp::Sum | AggOp::Prod) { self.dtype.of_sum() } else { self.dtype };
-        let along = |expr: &Expr| Expr::apply_at(HopOp::Cumulative(op), &[expr], place.clone());
-        let rank = i64::from(self.rank);
-        let (expr, rank) = match axis.map(|axis| if axis < 0 { axis + rank } else { axis }) {
-            None if self.rank == 2 => (along(&index::flattened(&self.expr, &place)), 1),
-            None => (along(&as_matrix(&self.expr, &place)), 1),
-            Some(0) if self.rank > 0 => (along(&self.expr), self.rank),
-            Some(1) if self.rank == 2 => (transposed(&along(&transposed(&self.expr, &place)), &place), 2),
-            Some(_) => {
-                return Err(axis_error(axis.unwrap_or_default(), rank));
-            }
-        };
-        Ok(Array::new(expr, rank, dtype))
-    }
-
-    /// NumPy knows no extreme of no cells.
-    fn refuse_empty(&self, axes: Axes, operation: &str) -> PyResult<()> {
-        let Some((rows, cols)) = self.expr.size().known_dims() else { return Ok(()) };
-        let is_empty = match axes.direction {
-            Direction::Full => rows == 0 || cols == 0,
-            Direction::Col => rows == 0,
-            Direction::Row => cols == 0,
-        };
-        if is_empty && self.rank > 0 {
-            return Err(PyValueError::new_err(format!("{operation} of an array without cells")));
-        }
-        Ok(())
-    }
-}
-
-/// The nearest integers; the even one of two.
-pub(crate) fn half_to_even(expr: &Expr, place: &Place) -> Expr {
-    let number = |value: f64| Expr::value_at(Value::F64(value), place.clone());
-    let apply = |op: BinaryOp, one: &Expr, other: &Expr| Expr::apply_at(op, &[one, other], place.clone());
-    let floor = Expr::apply_at(UnaryOp::Floor, &[expr], place.clone());
-    let rest = apply(BinaryOp::Minus, expr, &floor);
-    let odd = apply(BinaryOp::Modulus, &floor, &number(2.0));
-    // Above one half, or at one half above an odd number.
-    let above = apply(BinaryOp::Greater, &rest, &number(0.5));
-    let at = apply(BinaryOp::Equal, &rest, &number(0.5));
-    let up = apply(BinaryOp::Plus, &above, &apply(BinaryOp::Mult, &at, &odd));
-    let rounded = apply(BinaryOp::Plus, &floor, &up);
-    // Infinities have no rest.
-    let is_finite =
-        Expr::apply_at(UnaryOp::Not, &[&Expr::apply_at(UnaryOp::IsInf, &[expr], place.clone())], place.clone());
-    let ternary = HopOp::Ternary(fuseline::ir::ops::TernaryOp::IfElse);
-    Expr::apply_at(ternary, &[&is_finite, &rounded, expr], place.clone())
-}
-
-/// An array, or a number, as an operand.
-///
-/// # Errors
-/// It is none.
-pub(crate) fn operand_of(object: &Bound<'_, PyAny>) -> PyResult<Operand> {
-    match object.cast::<Array>() {
-        Ok(array) => Ok(array.get().operand()),
-        Err(_) => capture::captured(object, false),
-    }
-}
-
-pub(crate) fn unary_of(name: &str) -> PyResult<UnaryOp> {
-    let op = UnaryOp::ALL.iter().copied().find(|op| op.mnemonic() == name);
-    op.ok_or_else(|| PyValueError::new_err(format!("no function {name}")))
-}
-
-pub(crate) fn binary_of(name: &str) -> PyResult<BinaryOp> {
-    let op = BinaryOp::ALL.iter().copied().find(|op| op.mnemonic() == name);
-    op.ok_or_else(|| PyValueError::new_err(format!("no operation {name}")))
-}
-
-/// Extents with the one that is -1 worked out.
-fn completed(shape: &[i64], cells: i64) -> PyResult<Vec<i64>> {
-    let known: i64 = shape.iter().filter(|&&extent| extent != -1).product();
-    let open = shape.iter().filter(|&&extent| extent == -1).count();
-    let does_fit = match open {
-        0 => known == cells,
-        1 => known != 0 && cells % known == 0,
-        _ => false,
-    };
-    if !does_fit || shape.iter().any(|&extent| extent < -1) {
-        return Err(PyValueError::new_err(format!("cannot reshape array of size {cells} into shape {shape:?}")));
-    }
-    Ok(shape.iter().map(|&extent| if extent == -1 { cells / known } else { extent }).collect())
-}
-
-fn refuse_modulo(modulo: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-    match modulo {
-        Some(modulo) if !modulo.is_none() => Err(PyTypeError::new_err("powers modulo a number are not supported")),
-        _ => Ok(()),
-    }
-}
-
-/// Keeps operators of SciPy and pandas, which do not ask what stands on their right, from computing what is on their left
-/// with a dense array.
-fn refuse_operators_of_others(py: Python<'_>) -> PyResult<()> {
-    let Some((module, function)) = place::caller(py) else { return Ok(()) };
-    if module.starts_with("scipy.sparse") {
-        return Err(PyTypeError::new_err(
-            "SciPy would make the array dense: write fl.matrix(S) for the matrix S of SciPy",
-        ));
-    }
-    if module.starts_with("pandas.") && function == "dot" {
-        return Err(PyTypeError::new_err(
-            "pandas would compute the array: write fl.matrix(D) for the data D of pandas",
-        ));
-    }
-    Ok(())
-}
-
-/// Bytes of a dense array that a sparse matrix becomes only where it is asked for by name.
-const LARGE_BYTES: usize = 100 << 20;
-
-/// Keeps functions of NumPy that know no sparse matrices from making large ones dense.
-fn refuse_large(value: &RuntimeValue) -> PyResult<()> {
-    let RuntimeValue::Matrix(block) = value else { return Ok(()) };
-    let bytes = block.rows().saturating_mul(block.cols()).saturating_mul(8);
-    if block.format() == Format::Dense || bytes <= LARGE_BYTES {
-        return Ok(());
-    }
-    Err(PyMemoryError::new_err(format!(
-        "a sparse {} x {} matrix would become a dense array of {} MB: write .numpy() for that, or .scipy()",
-        block.rows(),
-        block.cols(),
-        bytes >> 20
-    )))
 }

@@ -8,7 +8,7 @@ use crate::numpy;
 use crate::place;
 use fuseline::ir::Value;
 use fuseline::ir::hop::{HopOp, ReorgOp};
-use fuseline::{Borrowed, Csr, Dense, Expr, MatrixBlock, NarrowDense, NarrowValue};
+use fuseline::{Borrowed, Csr, Dense, Expr, MatrixBlock, NarrowDense, NarrowValue, Place};
 use pyo3::buffer::{Element, PyBuffer};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -158,11 +158,17 @@ fn ndarray(array: &Bound<'_, PyAny>, copy: bool) -> PyResult<Operand> {
     if rank == 2 && rows > 1 && cols > 1 && !copy && is_fortran(array)? {
         let turned = block(&array.getattr(pyo3::intern!(py, "T"))?, dtype, cols, rows, copy)?;
         let turned = Expr::value_at(turned, place.clone());
-        let expr = Expr::apply_at(HopOp::Reorg(ReorgOp::Transpose), &[&turned], place);
-        return Ok(Operand::array(expr, rank, dtype));
+        return Ok(Operand::array(turned_once(&turned, place), rank, dtype));
     }
     let block = block(array, dtype, rows, cols, copy)?;
     Ok(Operand::array(Expr::value_at(block, place), rank, dtype))
+}
+
+/// The transpose of what lies by columns. It stays once something needs its rows.
+fn turned_once(turned: &Expr, place: Place) -> Expr {
+    let expr = Expr::apply_at(HopOp::Reorg(ReorgOp::Transpose), &[turned], place);
+    expr.keep();
+    expr
 }
 
 /// The number that an array without dimensions holds.
@@ -194,9 +200,26 @@ fn block(array: &Bound<'_, PyAny>, dtype: DType, rows: usize, cols: usize, copy:
         DType::Unsigned(1) | DType::Bool if is_large => return narrow::<u8>(py, array, "uint8", rows, cols),
         _ => {}
     }
+    if matches!(dtype, DType::Signed(8) | DType::Unsigned(8)) && rows * cols > 0 {
+        check_exact(array)?;
+    }
     let array = converted(array, "float64")?;
     let values = lent(&array)?.ok_or_else(|| PyValueError::new_err("the array has no buffer"))?;
     Ok(Dense::borrowed(rows, cols, values).map_err(invalid)?.into())
+}
+
+/// Refuses integers that doubles do not hold.
+fn check_exact(array: &Bound<'_, PyAny>) -> PyResult<()> {
+    const EXACT: i128 = 1 << 53;
+    let least: i128 = array.call_method0("min")?.call_method0("item")?.extract()?;
+    let most: i128 = array.call_method0("max")?.call_method0("item")?.extract()?;
+    if least < -EXACT || most > EXACT {
+        return Err(PyValueError::new_err(
+            "integers beyond 2**53 are not exact in double precision, in which everything is computed: write \
+             .astype(\"float64\") where that does not matter",
+        ));
+    }
+    Ok(())
 }
 
 /// A copy of an array in C order.
@@ -264,8 +287,7 @@ fn sparse(matrix: &Bound<'_, PyAny>, copy: bool) -> PyResult<Operand> {
     };
     if format == "csc" {
         let turned = Expr::value_at(csr(&matrix.getattr("T")?, cols, rows, copy)?, place.clone());
-        let expr = Expr::apply_at(HopOp::Reorg(ReorgOp::Transpose), &[&turned], place);
-        return Ok(Operand::array(expr, 2, dtype));
+        return Ok(Operand::array(turned_once(&turned, place), 2, dtype));
     }
     let matrix = if format == "csr" { matrix.clone() } else { counted(matrix.call_method0("tocsr")?)? };
     Ok(Operand::array(Expr::value_at(csr(&matrix, rows, cols, copy)?, place), 2, dtype))

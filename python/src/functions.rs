@@ -1,8 +1,10 @@
 //! Functions of arrays that are no methods.
 
-use crate::array::{self, Array, checked, operand_of, values_of};
+use crate::array::Array;
 use crate::capture;
 use crate::dtype::DType;
+use crate::operation::{self, checked, operand_of};
+use crate::value::values_of;
 use crate::{export, place, session};
 use fuseline::ir::Value;
 use fuseline::ir::hop::{DataGenOp, Function, HopOp, NaryOp, NumericFunction, ReorgOp};
@@ -49,7 +51,7 @@ pub(crate) fn where_(
 ) -> PyResult<Py<PyAny>> {
     let py = condition.py();
     let [condition, yes, no] = [operand_of(condition)?, operand_of(yes)?, operand_of(no)?];
-    checked(py, array::chosen(&condition, &yes, &no, &place::here(py)))
+    checked(py, operation::chosen(&condition, &yes, &no, &place::here(py)))
 }
 
 /// An element-wise operation of two by the name of the engine, with the type of the operands, of truth values, or of
@@ -57,8 +59,8 @@ pub(crate) fn where_(
 #[pyfunction]
 pub(crate) fn binary(name: &str, left: &Bound<'_, PyAny>, right: &Bound<'_, PyAny>, kind: &str) -> PyResult<Py<PyAny>> {
     let py = left.py();
-    let op = array::binary_of(name)?;
-    let mut result = array::elementwise(op, &operand_of(left)?, &operand_of(right)?, &place::here(py))?;
+    let op = operation::binary_of(name)?;
+    let mut result = operation::elementwise(op, &operand_of(left)?, &operand_of(right)?, &place::here(py))?;
     if kind == "float" {
         result = Array::new(result.expr, result.rank, result.dtype.as_float());
     }
@@ -69,7 +71,7 @@ pub(crate) fn binary(name: &str, left: &Bound<'_, PyAny>, right: &Bound<'_, PyAn
 #[pyfunction]
 pub(crate) fn matmul(left: &Bound<'_, PyAny>, right: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     let py = left.py();
-    checked(py, array::product(&operand_of(left)?, &operand_of(right)?, &place::here(py))?)
+    checked(py, operation::product(&operand_of(left)?, &operand_of(right)?, &place::here(py))?)
 }
 
 /// Matrices side by side (axis 1) or below each other (axis 0); vectors one behind the other.
@@ -183,7 +185,7 @@ pub(crate) fn diag(array: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
 pub(crate) fn rint(array: &Bound<'_, PyAny>) -> PyResult<Array> {
     let operand = operand_of(array)?;
     let place: Place = place::here(array.py());
-    Ok(Array::new(array::half_to_even(&operand.expr, &place), operand.rank, operand.kind.dtype().as_float()))
+    Ok(Array::new(operation::half_to_even(&operand.expr, &place), operand.rank, operand.kind.dtype().as_float()))
 }
 
 /// Reads a matrix from a file.

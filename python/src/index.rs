@@ -172,7 +172,7 @@ fn of_slice(array: &Array, axis: usize, slice: &Bound<'_, PySlice>) -> PyResult<
 
 /// A list of positions, which is computed here.
 fn of_positions(array: &Array, axis: usize, list: &Operand) -> PyResult<Selection> {
-    let values = Python::attach(|py| crate::array::value_of(py, &list.expr))?;
+    let values = Python::attach(|py| crate::value::value_of(py, &list.expr))?;
     let fuseline::RuntimeValue::Matrix(block) = values else {
         return Err(PyTypeError::new_err("positions along an axis are a vector"));
     };

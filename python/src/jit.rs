@@ -1,11 +1,12 @@
 //! `fuseline.jit`: functions of arrays that are traced once for each combination of types and numbers of dimensions, and
 //! then run as one compiled program.
 
-use crate::array::{Array, values_of};
+use crate::array::Array;
 use crate::capture::{self, Kind};
 use crate::dtype::{DType, Weak};
 use crate::place;
 use crate::session::{self, Evaluator};
+use crate::value::values_of;
 use fuseline::ir::{DataType, SizeInfo};
 use fuseline::{CompiledExprs, Expr, RuntimeValue, Variables};
 use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
@@ -35,8 +36,8 @@ pub(crate) fn is_traced(expr: &Expr) -> bool {
 /// The error for a value that a traced function asks for.
 pub(crate) fn traced_value() -> PyErr {
     PyTypeError::new_err(
-        "within a function under fl.jit an array has no value yet: use fl.where in place of if, and fl.while_loop or \
-         fl.fori_loop in place of loops that depend on data",
+        "within a function under fl.jit an array has no value yet: use fl.where in place of if; loops that depend on data \
+         run outside of such functions, with fl.while_loop or fl.fori_loop",
     )
 }
 

@@ -17,9 +17,12 @@ mod jit;
 mod look;
 mod loops;
 mod numpy;
+mod operation;
 mod place;
+mod reduce;
 mod script;
 mod session;
+mod value;
 
 use pyo3::prelude::*;
 

@@ -1,9 +1,11 @@
 //! Scripts in DML on arrays.
 
-use crate::array::{Array, operand_of, values_of};
+use crate::array::Array;
 use crate::dtype::DType;
+use crate::operation::operand_of;
 use crate::place;
 use crate::session;
+use crate::value::values_of;
 use fuseline::ir::{DataType, Value};
 use fuseline::{Expr, RuntimeValue, ScriptInterface, Variables};
 use pyo3::exceptions::PyTypeError;

@@ -257,6 +257,24 @@ def test_frames_and_columns_of_others(library):
     np.testing.assert_array_equal(fl.matrix(frame).numpy(), np.column_stack([a, a + 1]))
 
 
+def test_what_lies_by_columns_is_turned_once():
+    a = np.asfortranarray(base(600, 500))
+    for x in (fl.matrix(a), fl.matrix(sp.csc_array(a))):
+        product = (x @ np.ones(500)).sum()
+        float(product)
+        assert not x.is_computed, "a product reads it as it lies"
+        np.testing.assert_allclose(float((x * 2 + 1).sum()), (a * 2 + 1).sum())
+        assert x.is_computed
+        np.testing.assert_array_equal((x + 1).numpy(), a + 1)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint64"])
+def test_integers_that_doubles_do_not_hold_are_refused(dtype):
+    np.testing.assert_array_equal(fl.matrix(np.array([2**53, 7], dtype)).numpy(), [2**53, 7])
+    with pytest.raises(ValueError, match=r"2\*\*53"):
+        fl.matrix(np.array([2**53 + 1], dtype))
+
+
 def test_lists_and_what_is_no_array():
     np.testing.assert_array_equal(fl.matrix([[1, 2], [3, 4]]).numpy(), [[1, 2], [3, 4]])
     for value in (None, "text", {1: 2}, object()):

@@ -190,6 +190,15 @@ def test_loops():
     np.testing.assert_allclose(x.numpy(), 8.0)
 
 
+def test_loops_within_functions_are_refused():
+    @fl.jit
+    def f(x):
+        return fl.while_loop(lambda x: x.sum() < 10, lambda x: x * 2, x)
+
+    with pytest.raises(TypeError, match="run outside of functions under fl.jit"):
+        f(np.ones(3))
+
+
 def test_long_loops_of_python():
     """A loop that builds one expression on top of the other is one program, run often."""
     X, w0, y = data(30, 5)

@@ -193,7 +193,7 @@ impl Session {
         if pending.is_empty() {
             return Ok(Statistics::default());
         }
-        let program = ExprProgram::of(&pending)?;
+        let program = ExprProgram::keeping(&mut pending)?;
         if let Some((name, _)) = program.symbols.first() {
             return Err(Error::UnboundInput(name.to_string()));
         }

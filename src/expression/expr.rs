@@ -7,7 +7,7 @@ use fuseline_ir::{DataType, SizeInfo, Value};
 use fuseline_matrix::MatrixBlock;
 use fuseline_runtime::RuntimeValue;
 use smallvec::SmallVec;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// An expression of any type; cheap to clone.
@@ -40,6 +40,8 @@ struct Node {
     depth: AtomicU32,
     /// Whether it is a symbol or built on one.
     is_symbolic: bool,
+    /// Whether the value stays once it was computed for others.
+    is_kept: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -120,7 +122,15 @@ impl Expr {
             State::Operation(_, operands) => operands.iter().any(Expr::is_symbolic),
             State::Value(_) | State::Failed(_) => false,
         };
-        Expr(Arc::new(Node { place, data_type, size, depth: depth.into(), is_symbolic, state: Mutex::new(state) }))
+        Expr(Arc::new(Node {
+            place,
+            data_type,
+            size,
+            depth: depth.into(),
+            is_symbolic,
+            is_kept: AtomicBool::new(false),
+            state: Mutex::new(state),
+        }))
     }
 
     /// The type of the value.
@@ -139,6 +149,17 @@ impl Expr {
     /// Whether it is a symbol, or built on one.
     pub fn is_symbolic(&self) -> bool {
         self.0.is_symbolic
+    }
+
+    /// Asks that the value stays once it was computed on the way to others, and not only where it is wanted itself: it is
+    /// needed again and again. Products and transposes alone, which read it in another way, do not count.
+    pub fn keep(&self) {
+        self.0.is_kept.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the value is to stay.
+    pub(super) fn is_kept(&self) -> bool {
+        self.0.is_kept.load(Ordering::Relaxed)
     }
 
     /// Where it was written.

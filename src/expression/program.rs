@@ -5,7 +5,7 @@
 
 use super::expr::{Expr, State};
 use crate::error::Error;
-use fuseline_ir::hop::{Hop, HopDag, HopId, HopOp, Inputs, ShapeOp};
+use fuseline_ir::hop::{Hop, HopDag, HopId, HopOp, Inputs, ReorgOp, ShapeOp};
 use fuseline_ir::ops::{BinaryOp, TernaryOp};
 use fuseline_ir::{DataType, SizeInfo, Value};
 use fuseline_matrix::MatrixBlock;
@@ -22,6 +22,8 @@ pub(super) struct ExprProgram {
     pub(super) captured: Variables,
     /// The values that it reads and that are bound before each run.
     pub(super) symbols: Vec<(Arc<str>, DataType)>,
+    /// Expressions that are computed on the way and whose values stay.
+    pub(super) kept: Vec<Expr>,
 }
 
 /// The variable of a result.
@@ -30,6 +32,21 @@ pub(super) fn output_name(position: usize) -> String {
 }
 
 impl ExprProgram {
+    /// The program of these expressions, and of those on the way to them whose values are to stay.
+    ///
+    /// # Errors
+    /// One of them could not be built.
+    pub(super) fn keeping(roots: &mut Vec<Expr>) -> Result<ExprProgram, Error> {
+        let mut program = ExprProgram::of(roots)?;
+        let kept = std::mem::take(&mut program.kept);
+        let missing: Vec<Expr> = kept.into_iter().filter(|expr| !roots.iter().any(|root| root.is_same(expr))).collect();
+        if missing.is_empty() {
+            return Ok(program);
+        }
+        roots.extend(missing);
+        ExprProgram::of(roots)
+    }
+
     /// The program of these expressions.
     ///
     /// # Errors
@@ -59,7 +76,7 @@ impl ExprProgram {
 
 impl Default for ExprProgram {
     fn default() -> Self {
-        ExprProgram { dag: HopDag::new(), captured: Variables::new(), symbols: Vec::new() }
+        ExprProgram { dag: HopDag::new(), captured: Variables::new(), symbols: Vec::new(), kept: Vec::new() }
     }
 }
 
@@ -142,6 +159,9 @@ impl Builder {
 
     fn operation(&mut self, op: HopOp, operands: &[Expr], data_type: DataType) -> HopId {
         let mut inputs = Inputs::new();
+        if !matches!(op, HopOp::MatMul | HopOp::Reorg(ReorgOp::Transpose)) {
+            self.note_kept(operands);
+        }
         for (position, operand) in operands.iter().enumerate() {
             let input = match literal(&op, position, operands) {
                 Some(value) => self.literal(value),
@@ -150,6 +170,15 @@ impl Builder {
             inputs.push(input);
         }
         self.push(op, inputs, data_type)
+    }
+
+    fn note_kept(&mut self, operands: &[Expr]) {
+        let is_pending = |expr: &&Expr| expr.is_kept() && expr.depth() > 0 && !expr.is_symbolic();
+        for operand in operands.iter().filter(is_pending) {
+            if !self.program.kept.iter().any(|known| known.is_same(operand)) {
+                self.program.kept.push(operand.clone());
+            }
+        }
     }
 
     fn literal(&mut self, value: Value) -> HopId {

@@ -28,6 +28,8 @@ const HELP: &str = "\
        --python PATH                 the Python to use, instead of python3: 3.11 or later
   lint                               formatting, clippy and documentation, warnings denied
   bench [--full]                     the benchmark report in minutes, or in full into docs/benchmarks.md
+  bench python [--scale S] [--rounds N] [FILTER...]
+                                     the Python package beside NumPy, SciPy, numexpr, numba, JAX and scikit-learn
   bench report [--full] PART...      parts of it: machine, operators, patterns, footprint, model, algorithms, or (parts of) workloads' names
   bench optimizer [--quick]          the optimizer in numbers, into docs/optimizer.md unless quick
   bench compile [--quick] [CASE][/STAGE]
@@ -70,6 +72,7 @@ fn dispatch(arguments: &[&str]) -> Result<()> {
         ["build", "--release"] => cargo.run("build", &cargo.with_features(&["build", "--release"])),
         ["python", rest @ ..] => python::run(&cargo, &python::Options::parse(rest)?),
         ["lint"] => test::lint(&cargo),
+        ["bench", "python", rest @ ..] => python::bench(&cargo, rest),
         ["bench", name, rest @ ..] if !name.starts_with('-') => bench(&cargo, name, rest),
         ["bench", rest @ ..] => bench(&cargo, "report", rest),
         ["fuzz", target] => fuzz::run(&cargo, target, &[]),

@@ -70,6 +70,28 @@ pub(crate) fn run(cargo: &Cargo, options: &Options) -> Result<()> {
     report(&tools, copy.as_deref().unwrap_or(&wheel))
 }
 
+/// Packages that benchmarks compare with. What cannot be installed is left out of the tables.
+const PEERS: &[&str] = &["scipy", "numexpr", "numba", "jax", "scikit-learn", "glum"];
+
+/// Builds the wheel and compares it with other packages, in an environment that has both.
+pub(crate) fn bench(cargo: &Cargo, arguments: &[&str]) -> Result<()> {
+    let python = Path::new("python3");
+    check_python(python)?;
+    let tools = Environment::new("venv", python)?;
+    tools.install("the tools", TOOLS)?;
+    let wheel = build(&tools, &choose_feature(cargo, &tools)?)?;
+    let environment = Environment::new("bench-venv", python)?;
+    environment.install_wheel(&wheel)?;
+    for package in PEERS {
+        if let Err(error) = environment.install(package, &[package]) {
+            eprintln!("x: {error:#}: it is not compared");
+        }
+    }
+    let mut command = environment.command("python");
+    command.arg("benches/python/compare.py").args(arguments);
+    check("the comparison", command)
+}
+
 /// Runs the package's tests on a module that is built like all other tests, without a wheel; not where there is no Python.
 pub(crate) fn test_module(cargo: &Cargo, is_long: bool, seed: Option<u64>) -> Result<()> {
     let python = Path::new("python3");
