@@ -19,6 +19,7 @@ mod error;
 mod evaluator;
 pub mod explain;
 mod expression;
+mod functions;
 pub mod generate;
 mod library;
 mod located;
@@ -35,6 +36,7 @@ pub use expression::{
     Axis, Compiled, CompiledExprs, Expr, ExprError, Matrix, Operand, OperandOf, Outputs, Place, Scalar, cbind, rbind,
     where_,
 };
+pub use functions::ScriptFunctions;
 pub use fuseline_ir as ir;
 pub use fuseline_lang::{Argument, read_script};
 pub use fuseline_matrix::run_context::{Abort, caught};

@@ -179,6 +179,20 @@ fn compiled_expressions_take_values_for_their_symbols() {
     assert!(matches!(session.eval(&x), Err(Error::UnboundInput(name)) if name == "X"));
 }
 
+/// What depends on no symbol is computed when an expression is compiled, and not in each run.
+#[test]
+fn constants_are_computed_once() {
+    let session = session();
+    let (x, w) = (Matrix::from(Array2::from_elem((200, 20), 0.5)), Matrix::symbol("w"));
+    let gram = x.t().dot(&x);
+    let centred = &x - x.mean_over(Axis::Rows);
+    let mut compiled = session.compile((gram.dot(&w), centred.dot(&w).sum())).unwrap();
+    assert!(gram.as_expr().known_value().is_some());
+    assert!(centred.as_expr().known_value().is_none(), "it is fused with what reads it");
+    let (product, total) = compiled.bind("w", Array2::from_elem((20, 1), 1.0)).unwrap().run().unwrap();
+    assert_eq!((product.get(0, 0), total), (1000.0, 0.0));
+}
+
 #[test]
 fn many_threads_share_a_session_and_its_expressions() {
     let session = session();

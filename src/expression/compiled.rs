@@ -8,7 +8,9 @@ use crate::error::Error;
 use crate::prepared::as_declared;
 use crate::session::{Outcome, Session};
 use fuseline_ir::DataType;
+use fuseline_ir::hop::HopOp;
 use fuseline_runtime::{Observer, RuntimeValue, Statistics, Variables};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Expressions over symbols, as one program of a session.
@@ -65,11 +67,13 @@ impl Session {
         Ok(Compiled { session: self, outputs, exprs, bound: Variables::new(), statistics: Statistics::default() })
     }
 
-    /// Prepares expressions of any types for [`Session::run_exprs`].
+    /// Prepares expressions of any types for [`Session::run_exprs`]. Products, aggregates and functions that depend on no
+    /// symbol are computed here, once.
     ///
     /// # Errors
-    /// Operands that do not fit.
+    /// Operands that do not fit, or an operator that fails.
     pub fn compile_exprs(&self, exprs: &[Expr]) -> Result<CompiledExprs, Error> {
+        self.compute(&constants(exprs), &mut |_| {})?;
         let program = ExprProgram::of(exprs)?;
         let kept = self.programs.find(&program);
         let ExprProgram { captured, symbols, .. } = program;
@@ -102,6 +106,28 @@ impl Session {
         let values = (0..exprs.outputs).filter_map(|position| variables.remove(&output_name(position)));
         Ok((values.collect(), statistics))
     }
+}
+
+/// The outermost operations on the way to expressions that depend on no symbol and are worth a value of their own. What works
+/// cell by cell is not: it is fused with what reads it.
+fn constants(exprs: &[Expr]) -> Vec<Expr> {
+    let (mut seen, mut found, mut pending) = (HashSet::new(), Vec::new(), exprs.to_vec());
+    while let Some(expr) = pending.pop() {
+        if !seen.insert(expr.address()) {
+            continue;
+        }
+        let Some((op, operands)) = expr.producer() else { continue };
+        let reduces = matches!(
+            op,
+            HopOp::MatMul | HopOp::AggUnary(..) | HopOp::Cumulative(_) | HopOp::Item(_) | HopOp::Parameterized { .. }
+        );
+        if reduces && !expr.is_symbolic() && expr.data_type() != DataType::List {
+            found.push(expr);
+        } else {
+            pending.extend(operands);
+        }
+    }
+    found
 }
 
 impl<O: Outputs> Compiled<'_, O> {

@@ -220,7 +220,7 @@ impl Expr {
     }
 
     /// The operation that is yet to be computed.
-    fn producer(&self) -> Option<(HopOp, Operands)> {
+    pub(super) fn producer(&self) -> Option<(HopOp, Operands)> {
         match &*self.state() {
             State::Operation(op, operands) => Some((op.clone(), operands.clone())),
             _ => None,
