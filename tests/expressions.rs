@@ -5,8 +5,8 @@ use fuseline::ir::{DataType, SizeInfo};
 use fuseline::ndarray::{Array2, ShapeBuilder, array};
 use fuseline::sprs::CsMatI;
 use fuseline::{
-    Axis, BackendKind, Error, ExplainStage, Expr, Layout, Matrix, MatrixBlock, Mode, Operand, Scalar, Session, cbind,
-    rbind, where_,
+    Axis, BackendKind, Csr, Error, ExplainStage, Expr, Layout, Matrix, MatrixBlock, Mode, Operand, Scalar, Session,
+    cbind, rbind, where_,
 };
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -191,6 +191,36 @@ fn constants_are_computed_once() {
     assert!(centred.as_expr().known_value().is_none(), "it is fused with what reads it");
     let (product, total) = compiled.bind("w", Array2::from_elem((20, 1), 1.0)).unwrap().run().unwrap();
     assert_eq!((product.get(0, 0), total), (1000.0, 0.0));
+}
+
+/// A matrix without non-zeros has plans of its own, which serve no other.
+#[test]
+fn plans_of_empty_matrices_serve_these_alone() {
+    let session = session();
+    let sum = |nonzeros: usize| {
+        let offsets = (0..=3).map(|row: usize| row.min(nonzeros)).collect();
+        let csr = Csr::from_parts(3, 3, offsets, (0..nonzeros as u32).collect(), vec![5.0; nonzeros]);
+        let x = Matrix::from(csr);
+        session.eval((x.sum_over(Axis::Columns), (&x + 1.0).ln().sum(), x.t().dot(&x).sum())).unwrap()
+    };
+    for nonzeros in [0, 1, 2, 0, 1, 3, 0] {
+        let (sums, logarithms, products) = sum(nonzeros);
+        let count = nonzeros as f64;
+        assert_eq!(values(&sums).iter().sum::<f64>(), 5.0 * count, "{nonzeros} non-zeros");
+        assert!((logarithms - count * 6.0_f64.ln()).abs() < 1e-12, "{nonzeros} non-zeros: {logarithms}");
+        assert_eq!(products, 25.0 * count, "{nonzeros} non-zeros");
+    }
+}
+
+/// Names of symbols are those of whoever binds them: variables of programs are others.
+#[test]
+fn symbols_may_have_any_name() {
+    let session = session();
+    let (x, y) = (sample(), Matrix::symbol("in0"));
+    let mut compiled = session.compile((&x + &y, Matrix::symbol("symbol0") * &x)).unwrap();
+    compiled.bind("in0", array![[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]).unwrap();
+    let (sum, product) = compiled.bind("symbol0", array![[2.0], [0.0]]).unwrap().run().unwrap();
+    assert_eq!((values(&sum)[0], values(&product)[0], values(&product)[3]), (2.0, 2.0, 0.0));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::target::Target;
 use crate::{LlvmOptions, NAME};
 use fuseline_skeletons::backend::BackendError;
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError, Weak};
 use std::thread::JoinHandle;
 
 /// The stack of a thread.
@@ -38,7 +38,33 @@ struct Queue {
     jobs: VecDeque<Job>,
     /// Threads that wait for a job.
     idle: usize,
+    /// Threads that have not let go of LLVM yet.
+    alive: usize,
     is_closed: bool,
+}
+
+/// The threads of all owners, each with the process that started them: a fork does not have them.
+static STARTED: Mutex<Vec<(u32, Weak<Shared>)>> = Mutex::new(Vec::new());
+
+/// Has the process wait for its threads when it ends, before the constants of LLVM go that they use: nobody may have
+/// ended their owner by then.
+fn finish_before_exit(shared: &Arc<Shared>) {
+    static REGISTERED: Once = Once::new();
+    // SAFETY: the handler may be called at any time, and does not unwind. One that cannot be registered is not called.
+    REGISTERED.call_once(|| _ = unsafe { libc::atexit(finish_all) });
+    let mut started = lock(&STARTED);
+    started.retain(|(_, shared)| shared.strong_count() > 0);
+    started.push((std::process::id(), Arc::downgrade(shared)));
+}
+
+extern "C" fn finish_all() {
+    let started = std::mem::take(&mut *lock(&STARTED));
+    for (_, shared) in started.into_iter().filter(|(process, _)| *process == std::process::id()) {
+        if let Some(shared) = shared.upgrade() {
+            shared.close();
+            shared.wait_for_end();
+        }
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -49,7 +75,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl CompileThreads {
     /// At most this many threads; none yet.
     pub(crate) fn new(options: LlvmOptions, target: Target, limit: usize) -> CompileThreads {
-        CompileThreads { options, target, limit: limit.max(1), shared: Arc::default(), threads: Mutex::default() }
+        let shared = Arc::default();
+        finish_before_exit(&shared);
+        CompileThreads { options, target, limit: limit.max(1), shared, threads: Mutex::default() }
     }
 
     /// Has a thread do a job, in the order in which jobs come.
@@ -80,12 +108,32 @@ impl CompileThreads {
     fn start(&self) -> std::io::Result<JoinHandle<()>> {
         let (options, target) = (self.options, self.target.clone());
         let shared = Arc::clone(&self.shared);
+        let alive = Alive::new(shared);
         std::thread::Builder::new().name("fuseline-llvm".into()).stack_size(STACK_BYTES).spawn(move || {
+            // The worker goes before what tells of it.
+            let Alive(shared) = &alive;
             let mut worker = Worker::new(options, target);
             while let Some(job) = shared.next() {
                 job(&mut worker);
             }
         })
+    }
+}
+
+/// A thread that may have something of LLVM.
+struct Alive(Arc<Shared>);
+
+impl Alive {
+    fn new(shared: Arc<Shared>) -> Self {
+        lock(&shared.queue).alive += 1;
+        Alive(shared)
+    }
+}
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        lock(&self.0.queue).alive -= 1;
+        self.0.changed.notify_all();
     }
 }
 
@@ -105,17 +153,29 @@ impl Shared {
             queue.idle -= 1;
         }
     }
-}
 
-impl Drop for CompileThreads {
-    fn drop(&mut self) {
+    /// Has the threads end after what they are doing.
+    fn close(&self) {
         let abandoned = {
-            let mut queue = lock(&self.shared.queue);
+            let mut queue = lock(&self.queue);
             queue.is_closed = true;
             std::mem::take(&mut queue.jobs)
         };
         drop(abandoned);
-        self.shared.changed.notify_all();
+        self.changed.notify_all();
+    }
+
+    fn wait_for_end(&self) {
+        let mut queue = lock(&self.queue);
+        while queue.alive > 0 {
+            queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+impl Drop for CompileThreads {
+    fn drop(&mut self) {
+        self.shared.close();
         for thread in lock(&self.threads).drain(..) {
             // A job that panics is caught, so there is nothing to learn from how a thread ended.
             let _ = thread.join();

@@ -299,12 +299,12 @@ _means(np.fliplr)(lambda m: m[:, ::-1])
 
 @_means(np.tril)
 def _tril(m, k=0):
-    return m * (np.tri(*m.shape, k=k))
+    return _native.where(np.tri(*m.shape, k=k, dtype=bool), m, 0)
 
 
 @_means(np.triu)
 def _triu(m, k=0):
-    return m * (1.0 - np.tri(*m.shape, k=k - 1))
+    return _native.where(np.tri(*m.shape, k=k - 1, dtype=bool), 0, m)
 
 
 @_means(np.take)

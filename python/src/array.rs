@@ -5,6 +5,7 @@ use crate::capture::{Kind, Operand};
 use crate::dtype::{DType, Weak};
 use crate::operation::{
     checked, completed, elementwise, half_to_even, operand_of, operator, product, refuse_modulo, shape_text, unary_of,
+    wrapped,
 };
 use crate::reduce::Axes;
 use crate::value::{refuse_large, refuse_operators_of_others, value_of};
@@ -14,7 +15,7 @@ use fuseline::ir::ops::{AggOp, BinaryOp, Direction, UnaryOp};
 use fuseline::ir::{Format, Value};
 use fuseline::{Expr, RuntimeValue};
 use pyo3::basic::CompareOp;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
@@ -69,6 +70,12 @@ impl Array {
         value.size().known_dims().ok_or_else(|| PyValueError::new_err("the shape is not known"))
     }
 
+    fn cells(&self, py: Python<'_>) -> PyResult<u64> {
+        let (rows, cols) = self.dims(py)?;
+        let cells = rows.checked_mul(cols).filter(|&cells| i64::try_from(cells).is_ok());
+        cells.ok_or_else(|| PyOverflowError::new_err("an array of more than 2**63 cells"))
+    }
+
     fn shape_of(&self, py: Python<'_>) -> PyResult<Vec<u64>> {
         let (rows, cols) = self.dims(py)?;
         Ok([rows, cols][..self.rank.into()].to_vec())
@@ -102,7 +109,7 @@ impl Array {
     /// The number of cells.
     #[getter]
     fn size(&self, py: Python<'_>) -> PyResult<u64> {
-        Ok(self.shape_of(py)?.into_iter().product())
+        self.cells(py)
     }
 
     /// The type of the cells, as NumPy's.
@@ -209,11 +216,11 @@ impl Array {
         self.number(py)
     }
 
-    fn __int__(&self, py: Python<'_>) -> PyResult<i128> {
-        Ok(self.number(py)? as i128)
+    fn __int__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.number(py)?.into_pyobject(py)?.call_method0("__int__")
     }
 
-    fn __index__(&self, py: Python<'_>) -> PyResult<i128> {
+    fn __index__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         if self.dtype.is_integer() && self.rank == 0 {
             return self.__int__(py);
         }
@@ -221,7 +228,7 @@ impl Array {
     }
 
     fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
-        if self.rank > 0 && self.shape_of(py)?.into_iter().product::<u64>() != 1 {
+        if self.rank > 0 && self.cells(py)? != 1 {
             return Err(PyValueError::new_err(
                 "the truth value of an array with several cells is ambiguous: use .any() or .all()",
             ));
@@ -273,7 +280,8 @@ impl Array {
         if self.dtype == DType::Bool {
             return Err(PyTypeError::new_err("truth values have no negative: use ~"));
         }
-        Ok(self.map(py, UnaryOp::Neg, self.dtype))
+        let negative = self.map(py, UnaryOp::Neg, self.dtype);
+        Ok(Array::new(wrapped(negative.expr, self.dtype, &place::here(py)), self.rank, self.dtype))
     }
 
     fn __pos__(&self) -> Array {
@@ -291,8 +299,8 @@ impl Array {
             dtype => {
                 let place = place::here(py);
                 let minus_one = Expr::value_at(Value::I64(-1), place.clone());
-                let expr = Expr::apply_at(BinaryOp::Minus, &[&minus_one, &self.expr], place);
-                Ok(Array::new(expr, self.rank, dtype))
+                let expr = Expr::apply_at(BinaryOp::Minus, &[&minus_one, &self.expr], place.clone());
+                Ok(Array::new(wrapped(expr, dtype, &place), self.rank, dtype))
             }
         }
     }
@@ -450,7 +458,7 @@ impl Array {
             }
             _ => self.expr.clone(),
         };
-        Ok(Array::new(expr, self.rank, target))
+        Ok(Array::new(wrapped(expr, target, &place), self.rank, target))
     }
 
     /// The cells in another shape, row by row; one extent may be -1.
@@ -461,7 +469,7 @@ impl Array {
             Ok(first) if shape.len() == 1 && first.extract::<i64>().is_err() => first.extract()?,
             _ => shape.extract()?,
         };
-        let cells = self.shape_of(py)?.into_iter().product::<u64>() as i64;
+        let cells = self.cells(py)? as i64;
         let shape = completed(&shape, cells)?;
         let (rows, cols) = match shape[..] {
             [] => return Ok(Array::new(as_scalar(&self.expr, &place), 0, self.dtype)),

@@ -41,10 +41,10 @@ pub(crate) fn binary(op: BinaryOp, left: &Operand, right: &Operand, place: &Plac
 
 /// An element-wise operation of two matrices or scalars; a column and a row give all pairs.
 fn combined(op: BinaryOp, one: &Expr, other: &Expr, place: &Place) -> Expr {
-    if is_column(one) && is_row(other) {
+    if makes_pairs(one, other) {
         return Expr::apply_at(HopOp::Outer(op), &[one, other], place.clone());
     }
-    if is_row(one) && is_column(other) {
+    if makes_pairs(other, one) {
         let (one, other) = (transposed(one, place), transposed(other, place));
         let turned = Expr::apply_at(HopOp::Outer(op), &[&one, &other], place.clone());
         return transposed(&turned, place);
@@ -89,12 +89,18 @@ fn spread(exprs: &[Expr; 3], place: &Place) -> [Expr; 3] {
     })
 }
 
+/// Whether a column and a row give all pairs, as far as is known. How many cells each has may be open: one is right, too.
+fn makes_pairs(column: &Expr, row: &Expr) -> bool {
+    let (column, row) = (column.size(), row.size());
+    column.cols == Some(1) && row.rows == Some(1) && column.rows != Some(1) && row.cols != Some(1)
+}
+
 /// Whether an expression is known to be a column of several cells.
 fn is_column(expr: &Expr) -> bool {
-    expr.size().known_dims().is_some_and(|(rows, cols)| cols == 1 && rows != 1)
+    expr.size().cols == Some(1) && expr.size().rows != Some(1)
 }
 
 /// Whether an expression is known to be a row of several cells.
 fn is_row(expr: &Expr) -> bool {
-    expr.size().known_dims().is_some_and(|(rows, cols)| rows == 1 && cols != 1)
+    expr.size().rows == Some(1) && expr.size().cols != Some(1)
 }

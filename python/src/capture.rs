@@ -13,8 +13,8 @@ use pyo3::buffer::{Element, PyBuffer};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyList, PyTuple};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{self, Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes of arrays that were copied to be read.
 pub(crate) static COPIED_BYTES: AtomicU64 = AtomicU64::new(0);
@@ -133,6 +133,9 @@ pub(crate) fn captured(object: &Bound<'_, PyAny>, copy: bool) -> PyResult<Operan
 /// An array of NumPy, also one without dimensions.
 fn ndarray(array: &Bound<'_, PyAny>, copy: bool) -> PyResult<Operand> {
     let py = array.py();
+    if array.hasattr(pyo3::intern!(py, "mask"))? {
+        return Err(PyTypeError::new_err("masked arrays are not supported: write .filled(value) first"));
+    }
     let shape: Vec<usize> = array.getattr(pyo3::intern!(py, "shape"))?.extract()?;
     let dtype = DType::of(&array.getattr(pyo3::intern!(py, "dtype"))?)?;
     let place = place::here(py);
@@ -248,13 +251,21 @@ fn narrow<T: Element + NarrowValue>(
 /// The buffer of an array that lies in C order, which the array must keep as long as this lives.
 struct Lent<T: Element>(PyBuffer<T>);
 
+/// The buffer of column indexes, with the array that is made read-only while they are read.
+struct LentIndexes {
+    buffer: Lent<i32>,
+    _array: Arc<Py<PyAny>>,
+}
+
 impl<T: Element> Lent<T> {
     fn bytes(&self) -> &[u8] {
         if self.0.item_count() == 0 {
             return &[];
         }
-        // SAFETY: the exporter keeps the bytes in place until the buffer is released. Others may write to them: an
-        // evaluation may then read values before or after, of which every one is a number.
+        // SAFETY: the exporter keeps the bytes in place until the buffer is released. Others may write to them. Of values an
+        // evaluation may then read those before or after, of which every one is a number. Indexes are checked before each
+        // evaluation, and the array that has them is read-only during it; who writes to them all the same, through another
+        // array over the same memory, breaks that promise.
         unsafe { std::slice::from_raw_parts(self.0.buf_ptr().cast(), self.0.len_bytes()) }
     }
 }
@@ -323,13 +334,61 @@ fn csr(matrix: &Bound<'_, PyAny>, rows: usize, cols: usize, copy: bool) -> PyRes
     Ok(Csr::borrowed(rows, cols, offsets, columns, values).map_err(invalid)?.into())
 }
 
+/// Arrays of column indexes that are read where they lie, and how many evaluations run.
+struct Indexes {
+    arrays: Vec<sync::Weak<Py<PyAny>>>,
+    evaluations: usize,
+    /// Those that were made read-only for the evaluations.
+    frozen: Vec<Arc<Py<PyAny>>>,
+}
+
+static INDEXES: Mutex<Indexes> = Mutex::new(Indexes { arrays: Vec::new(), evaluations: 0, frozen: Vec::new() });
+
+fn indexes() -> MutexGuard<'static, Indexes> {
+    INDEXES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Makes all column indexes that are read where they lie read-only, until [`thaw`]: they were checked before the evaluation,
+/// and code trusts them. Python is attached in both, so that no other thread of it comes in between.
+pub(crate) fn freeze(py: Python<'_>) -> PyResult<()> {
+    let mut indexes = indexes();
+    indexes.evaluations += 1;
+    indexes.arrays.retain(|array| array.strong_count() > 0);
+    let arrays: Vec<Arc<Py<PyAny>>> = indexes.arrays.iter().filter_map(sync::Weak::upgrade).collect();
+    for array in arrays {
+        let flags = array.bind(py).getattr(pyo3::intern!(py, "flags"))?;
+        if flags.getattr(pyo3::intern!(py, "writeable"))?.extract()? {
+            flags.setattr(pyo3::intern!(py, "writeable"), false)?;
+            indexes.frozen.push(array);
+        }
+    }
+    Ok(())
+}
+
+/// Gives column indexes back to whoever wants to write to them, once nothing is evaluated.
+pub(crate) fn thaw(py: Python<'_>) {
+    let frozen = {
+        let mut indexes = indexes();
+        indexes.evaluations -= 1;
+        if indexes.evaluations > 0 { Vec::new() } else { std::mem::take(&mut indexes.frozen) }
+    };
+    for array in frozen {
+        let flags = array.bind(py).getattr(pyo3::intern!(py, "flags"));
+        // An array that lost its memory meanwhile stays as it is.
+        let _ = flags.and_then(|flags| flags.setattr(pyo3::intern!(py, "writeable"), true));
+    }
+}
+
 /// Column indexes of 32 bits where they lie; negative ones are beyond any number of columns.
 fn lent_columns(indices: &Bound<'_, PyAny>) -> PyResult<Option<Borrowed<u32>>> {
     let Ok(buffer) = PyBuffer::<i32>::get(indices) else { return Ok(None) };
     if !buffer.is_c_contiguous() {
         return Ok(None);
     }
-    let columns = Borrowed::<u32>::new(Arc::new(Lent(buffer)), |lent| lent.bytes()).map_err(invalid)?;
+    let array = Arc::new(indices.clone().unbind());
+    self::indexes().arrays.push(Arc::downgrade(&array));
+    let owner = LentIndexes { buffer: Lent(buffer), _array: array };
+    let columns = Borrowed::<u32>::new(Arc::new(owner), |owner| owner.buffer.bytes()).map_err(invalid)?;
     Ok(Some(columns.changing()))
 }
 

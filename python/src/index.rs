@@ -92,7 +92,7 @@ fn array_key(key: &Bound<'_, PyAny>) -> PyResult<Option<Operand>> {
         return Ok(None);
     }
     if let Ok(array) = key.cast::<Array>() {
-        return Ok(Some(array.get().operand()));
+        return Ok(Some(array.get().operand()).filter(|operand| operand.rank > 0));
     }
     Ok(capture::operand(key)?.filter(|operand| operand.rank > 0))
 }
@@ -167,7 +167,13 @@ fn of_slice(array: &Array, axis: usize, slice: &Bound<'_, PySlice>) -> PyResult<
     if step == -1 && count as u64 == extent {
         return Ok(Selection::Reversed);
     }
-    Ok(Selection::Positions((0..count as isize).map(|index| (start + index * step) as u32).collect()))
+    let positions = (0..count as isize).map(|index| position_of(start + index * step));
+    Ok(Selection::Positions(positions.collect::<PyResult<_>>()?))
+}
+
+/// A position as selections hold it.
+fn position_of(position: isize) -> PyResult<u32> {
+    u32::try_from(position).map_err(|_| PyIndexError::new_err(format!("position {position} is beyond 2**32")))
 }
 
 /// A list of positions, which is computed here.
@@ -182,7 +188,7 @@ fn of_positions(array: &Array, axis: usize, list: &Operand) -> PyResult<Selectio
         if position.fract() != 0.0 || matches!(list.kind.dtype(), DType::Float(_)) && !dense.values().is_empty() {
             return Err(PyIndexError::new_err("positions are integers"));
         }
-        within(position as i64, extent, axis).map(|position| position as u32)
+        within(position as i64, extent, axis).and_then(|position| position_of(position as isize))
     });
     positions.collect::<PyResult<Vec<u32>>>().map(Selection::Positions)
 }

@@ -12,7 +12,9 @@ use fuseline::{CompiledExprs, Expr, RuntimeValue, Variables};
 use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList, PyTuple};
+use pyo3::{PyTraverseError, PyVisit};
 use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Traces of one function before it is told that arguments keep changing it.
@@ -63,6 +65,8 @@ enum Tree {
     Array(usize),
     Static(Py<PyAny>),
     Tuple(Vec<Tree>),
+    /// A tuple whose positions have names, with its class.
+    Named(Py<PyAny>, Vec<Tree>),
     List(Vec<Tree>),
     Dict(Vec<(Py<PyAny>, Tree)>),
 }
@@ -88,6 +92,7 @@ impl Tree {
                 Ok(one.is(other) || one.get_type().is(other.get_type()) && one.eq(other)?)
             }
             (Tree::Tuple(one), Tree::Tuple(other)) | (Tree::List(one), Tree::List(other)) => all(one, other),
+            (Tree::Named(class, one), Tree::Named(other_class, other)) => Ok(class.is(other_class) && all(one, other)?),
             (Tree::Dict(one), Tree::Dict(other)) => {
                 if one.len() != other.len() {
                     return Ok(false);
@@ -110,6 +115,7 @@ impl Tree {
             Tree::Array(number) => arrays[*number].clone(),
             Tree::Static(object) => object.bind(py).clone(),
             Tree::Tuple(trees) => PyTuple::new(py, all(trees)?)?.into_any(),
+            Tree::Named(class, trees) => class.bind(py).call1(PyTuple::new(py, all(trees)?)?)?,
             Tree::List(trees) => PyList::new(py, all(trees)?)?.into_any(),
             Tree::Dict(trees) => {
                 let dict = PyDict::new(py);
@@ -140,15 +146,8 @@ impl Arguments {
         if is_static {
             return Ok(Tree::Static(object.clone().unbind()));
         }
-        if let Ok(tuple) = object.cast::<PyTuple>() {
-            return Ok(Tree::Tuple(tuple.iter().map(|item| self.tree(&item)).collect::<PyResult<_>>()?));
-        }
-        if let Ok(list) = object.cast::<PyList>() {
-            return Ok(Tree::List(list.iter().map(|item| self.tree(&item)).collect::<PyResult<_>>()?));
-        }
-        if let Ok(dict) = object.cast::<PyDict>() {
-            let trees = dict.iter().map(|(key, item)| Ok((key.unbind(), self.tree(&item)?)));
-            return Ok(Tree::Dict(trees.collect::<PyResult<_>>()?));
+        if let Some(tree) = container(object, &mut |item| self.tree(item))? {
+            return Ok(tree);
         }
         match capture::operand(object)? {
             Some(operand) => Ok(self.push(operand)),
@@ -160,6 +159,28 @@ impl Arguments {
         self.operands.push(operand);
         Tree::Array(self.operands.len() - 1)
     }
+}
+
+/// A tuple, a list or a dictionary, taken apart; `None` for other objects.
+fn container(
+    object: &Bound<'_, PyAny>,
+    part: &mut dyn FnMut(&Bound<'_, PyAny>) -> PyResult<Tree>,
+) -> PyResult<Option<Tree>> {
+    if let Ok(tuple) = object.cast::<PyTuple>() {
+        let trees = tuple.iter().map(|item| part(&item)).collect::<PyResult<_>>()?;
+        if object.hasattr("_fields")? {
+            return Ok(Some(Tree::Named(object.get_type().into_any().unbind(), trees)));
+        }
+        return Ok(Some(Tree::Tuple(trees)));
+    }
+    if let Ok(list) = object.cast::<PyList>() {
+        return Ok(Some(Tree::List(list.iter().map(|item| part(&item)).collect::<PyResult<_>>()?)));
+    }
+    if let Ok(dict) = object.cast::<PyDict>() {
+        let trees = dict.iter().map(|(key, item)| Ok((key.unbind(), part(&item)?)));
+        return Ok(Some(Tree::Dict(trees.collect::<PyResult<_>>()?)));
+    }
+    Ok(None)
 }
 
 impl Argument {
@@ -182,10 +203,18 @@ impl Argument {
     }
 }
 
+/// A name that no other symbol of this process has: arrays of one function must not be taken for those of another.
+fn symbol_name() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    format!("argument{}", COUNT.fetch_add(1, Ordering::Relaxed))
+}
+
 /// A traced function.
 struct Trace {
     structure: Tree,
     arguments: Vec<Argument>,
+    /// The symbols of the arguments.
+    names: Vec<String>,
     /// Whether the function looked at shapes.
     depends_on_dims: bool,
     exprs: CompiledExprs,
@@ -230,9 +259,16 @@ impl Jit {
         let arguments: Vec<Argument> = parts.operands.iter().map(Argument::of).collect();
         let trace = match self.found(py, &structure, &arguments)? {
             Some(trace) => trace,
-            None => self.trace(py, structure, arguments, &parts.operands)?,
+            None => match self.trace(py, structure, arguments, &parts.operands)? {
+                Some(trace) => trace,
+                None => return self.function.bind(py).call(args, kwargs),
+            },
         };
         run(py, &trace, &parts.operands)
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.function)
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
@@ -283,21 +319,23 @@ impl Jit {
         Ok(None)
     }
 
-    /// Calls the function with symbols, and compiles what it makes of them.
+    /// Calls the function with symbols, and compiles what it makes of them. `None` where that depends on the arguments of
+    /// another function that is being traced, of which it is a part then.
     fn trace(
         &self,
         py: Python<'_>,
         structure: Tree,
         arguments: Vec<Argument>,
         operands: &[capture::Operand],
-    ) -> PyResult<Arc<Trace>> {
+    ) -> PyResult<Option<Arc<Trace>>> {
         let place = place::here(py);
-        let symbols = operands.iter().enumerate().map(|(number, operand)| {
+        let names: Vec<String> = operands.iter().map(|_| symbol_name()).collect();
+        let symbols = operands.iter().zip(&names).map(|(operand, name)| {
             let (data_type, size) = match operand.rank {
                 0 => (DataType::F64, SizeInfo::UNKNOWN),
                 _ => (DataType::MATRIX, operand.expr.size().without_nnz()),
             };
-            let expr = Expr::symbol_at(&format!("argument{number}"), data_type, size, place.clone());
+            let expr = Expr::symbol_at(name, data_type, size, place.clone());
             let array = Array::with_kind(expr, operand.rank, operand.kind);
             Ok(Bound::new(py, array)?.into_any())
         });
@@ -309,10 +347,14 @@ impl Jit {
         let mut results = Results::default();
         let tree = results.tree(&result)?;
         let evaluator = session::current()?;
-        let exprs = evaluator.session.compile_exprs(&results.exprs).map_err(|error| crate::error::exception(&error))?;
+        let exprs = session::run(py, evaluator, |session| session.compile_exprs(&results.exprs))?;
+        if exprs.symbols().any(|(name, _)| !names.iter().any(|known| known == name)) {
+            return Ok(None);
+        }
         let trace = Arc::new(Trace {
             structure,
             arguments,
+            names,
             depends_on_dims,
             exprs,
             evaluator,
@@ -324,10 +366,10 @@ impl Jit {
         let count = traces.len();
         let before = (count >= 2).then(|| Arc::clone(&traces[count - 2]));
         drop(traces);
-        if count > MANY_TRACES && count.is_multiple_of(MANY_TRACES) || count == MANY_TRACES + 1 {
+        if count == MANY_TRACES + 1 {
             self.warn(py, count, before.as_deref(), &trace)?;
         }
-        Ok(trace)
+        Ok(Some(trace))
     }
 
     /// The result of the function for symbols, and whether it looked at shapes.
@@ -380,15 +422,8 @@ impl Results {
             self.types.push((*rank, *dtype));
             return Ok(Tree::Array(self.exprs.len() - 1));
         }
-        if let Ok(tuple) = object.cast_exact::<PyTuple>() {
-            return Ok(Tree::Tuple(tuple.iter().map(|item| self.tree(&item)).collect::<PyResult<_>>()?));
-        }
-        if let Ok(list) = object.cast::<PyList>() {
-            return Ok(Tree::List(list.iter().map(|item| self.tree(&item)).collect::<PyResult<_>>()?));
-        }
-        if let Ok(dict) = object.cast::<PyDict>() {
-            let trees = dict.iter().map(|(key, item)| Ok((key.unbind(), self.tree(&item)?)));
-            return Ok(Tree::Dict(trees.collect::<PyResult<_>>()?));
+        if let Some(tree) = container(object, &mut |item| self.tree(item))? {
+            return Ok(tree);
         }
         Ok(Tree::Static(object.clone().unbind()))
     }
@@ -398,8 +433,7 @@ impl Results {
 fn run<'py>(py: Python<'py>, trace: &Trace, operands: &[capture::Operand]) -> PyResult<Bound<'py, PyAny>> {
     let exprs: Vec<Expr> = operands.iter().map(|operand| operand.expr.clone()).collect();
     let values = values_of(py, &exprs)?;
-    let inputs: Variables =
-        values.into_iter().enumerate().map(|(number, value)| (format!("argument{number}"), value)).collect();
+    let inputs: Variables = trace.names.iter().cloned().zip(values).collect();
     let evaluator = session::current()?;
     let run = |session: &fuseline::Session| session.run_exprs(&trace.exprs, inputs.clone(), &mut |_| {});
     let (values, statistics): (Vec<RuntimeValue>, _) = session::run(py, evaluator, run)?;

@@ -105,18 +105,38 @@ pub(crate) fn elementwise(op: BinaryOp, left: &Operand, right: &Operand, place: 
         BinaryOp::IntDiv | BinaryOp::Modulus => division::of_integers(op, left, right, place),
         _ => binary(op, left, right, place),
     };
+    let may_leave = matches!(
+        op,
+        BinaryOp::Plus | BinaryOp::Minus | BinaryOp::Mult | BinaryOp::Pow | BinaryOp::BitwShiftL | BinaryOp::IntDiv
+    );
+    let expr = if may_leave { wrapped(expr, dtype, place) } else { expr };
     Ok(Array::new(expr, rank, dtype))
+}
+
+/// Integers as their type holds them: what is beyond its range comes in at the other end. Of 64 bits it cannot be told.
+pub(crate) fn wrapped(expr: Expr, dtype: DType, place: &Place) -> Expr {
+    let (bits, least) = match dtype {
+        DType::Unsigned(bytes) if bytes < 8 => (8 * u32::from(bytes), 0.0),
+        DType::Signed(bytes) if bytes < 8 => (8 * u32::from(bytes), -(f64::from(8 * u32::from(bytes) - 1)).exp2()),
+        _ => return expr,
+    };
+    let number = |value: f64| Expr::value_at(Value::F64(value), place.clone());
+    let apply = |op: BinaryOp, one: &Expr, other: &Expr| Expr::apply_at(op, &[one, other], place.clone());
+    let (range, least) = (number(f64::from(bits).exp2()), number(least));
+    let turns = apply(BinaryOp::Div, &apply(BinaryOp::Minus, &expr, &least), &range);
+    let turns = Expr::apply_at(UnaryOp::Floor, &[&turns], place.clone());
+    apply(BinaryOp::Minus, &expr, &apply(BinaryOp::Mult, &turns, &range))
 }
 
 /// A product of matrices and vectors with NumPy's shapes.
 pub(crate) fn product(left: &Operand, right: &Operand, place: &Place) -> PyResult<Array> {
     let dtype = left.kind.with(right.kind);
-    let dtype = if dtype == DType::Bool { DType::I64 } else { dtype };
     if left.rank == 0 || right.rank == 0 {
         return Err(PyValueError::new_err("matmul: a scalar is no matrix: use *"));
     }
     let one = if left.rank == 1 { transposed(&left.expr, place) } else { left.expr.clone() };
     let expr = Expr::apply_at(HopOp::MatMul, &[&one, &right.expr], place.clone());
+    let expr = if dtype == DType::Bool { crate::index::is_nonzero(&expr, place) } else { wrapped(expr, dtype, place) };
     let (expr, rank) = match (left.rank, right.rank) {
         (1, 1) => (as_scalar(&expr, place), 0),
         (1, _) => (transposed(&expr, place), 1),

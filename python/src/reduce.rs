@@ -43,7 +43,8 @@ impl Array {
 
     /// The axes that a reduction runs over.
     pub(crate) fn axes(&self, axis: Option<&Bound<'_, PyAny>>, keep: bool) -> PyResult<Axes> {
-        let rank = i64::from(self.rank);
+        // NumPy takes the axis of a scalar for that of a vector of one cell.
+        let rank = i64::from(self.rank.max(1));
         let Some(axis) = axis.filter(|axis| !axis.is_none()) else {
             return Ok(Axes { direction: Direction::Full, keep });
         };
@@ -78,7 +79,7 @@ impl Array {
             (2, Direction::Col) => transposed(&reversed(&self.expr), place),
             (2, Direction::Row) => transposed(&reversed(&transposed(&self.expr, place)), place),
             (2, _) => transposed(&reversed(&index::flattened(&self.expr, place)), place),
-            _ => transposed(&reversed(&self.expr), place),
+            _ => transposed(&reversed(&as_matrix(&self.expr, place)), place),
         };
         // NumPy finds a NaN before any number: it counts as more extreme than infinities.
         let turned = if self.dtype.is_float() { with_extreme_nan(&turned, function, place) } else { turned };

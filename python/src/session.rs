@@ -1,5 +1,6 @@
 //! The session that evaluates: one for the process, made when it is first needed, and others where options are set.
 
+use crate::capture;
 use crate::error::exception;
 use fuseline::{BackendKind, CompileOptions, Error, Interrupter, Mode, Session, Statistics};
 use pyo3::prelude::*;
@@ -185,10 +186,12 @@ pub(crate) fn run<T: Send>(
     mut work: impl FnMut(&Session) -> Result<T, Error> + Send,
 ) -> PyResult<T> {
     loop {
+        capture::freeze(py)?;
         let result = py.detach(|| {
             let _interruptible = is_main_thread().then(|| Interruptible::new(evaluator));
             work(&evaluator.session)
         });
+        capture::thaw(py);
         match result {
             Err(Error::Interrupted) => py.check_signals()?,
             Err(error) => return Err(exception(&error)),

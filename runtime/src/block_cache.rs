@@ -95,13 +95,14 @@ impl VariableSignature {
 #[derive(Clone, Debug, PartialEq)]
 struct StoredSignature {
     format: Format,
-    /// The magnitude of the number of non-zeros, where their number costs nothing to know.
+    /// The number of binary digits of the number of non-zeros, where that costs nothing to know: 0 for a matrix without any,
+    /// which plans do not read.
     nnz_magnitude: Option<u32>,
 }
 
 impl StoredSignature {
     fn of(block: &MatrixBlock) -> Self {
-        let nnz_magnitude = block.size().nnz.map(|nnz| nnz.checked_ilog2().unwrap_or(0));
+        let nnz_magnitude = block.size().nnz.map(|nnz| nnz.checked_ilog2().map_or(0, |magnitude| magnitude + 1));
         StoredSignature { format: block.format(), nnz_magnitude }
     }
 }

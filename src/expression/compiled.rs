@@ -2,7 +2,7 @@
 
 use super::eval::Outputs;
 use super::expr::Expr;
-use super::program::{ExprProgram, output_name};
+use super::program::{ExprProgram, Symbol, output_name};
 use super::programs::KeptProgram;
 use crate::error::Error;
 use crate::prepared::as_declared;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct CompiledExprs {
     kept: Arc<KeptProgram>,
-    symbols: Vec<(Arc<str>, DataType)>,
+    symbols: Vec<Symbol>,
     captured: Variables,
     outputs: usize,
 }
@@ -25,7 +25,7 @@ pub struct CompiledExprs {
 impl CompiledExprs {
     /// The symbols whose values a run needs, and their types.
     pub fn symbols(&self) -> impl Iterator<Item = (&str, DataType)> {
-        self.symbols.iter().map(|(name, data_type)| (&**name, *data_type))
+        self.symbols.iter().map(|symbol| (&*symbol.name, symbol.data_type))
     }
 }
 
@@ -90,19 +90,15 @@ impl Session {
         mut inputs: Variables,
         observer: &mut Observer<'_>,
     ) -> Result<(Vec<RuntimeValue>, Statistics), Error> {
-        for (name, expected) in exprs.symbols() {
-            let Some(value) = inputs.get_mut(name) else { return Err(Error::UnboundInput(name.to_owned())) };
+        let mut variables = exprs.captured.clone();
+        for Symbol { name, data_type: expected, variable } in &exprs.symbols {
+            let value = inputs.remove(&**name).ok_or_else(|| Error::UnboundInput(name.to_string()))?;
             let actual = value.data_type();
-            if actual != expected {
-                *value = as_declared(value.clone(), expected).ok_or_else(|| Error::InputType {
-                    name: name.to_owned(),
-                    expected,
-                    actual,
-                })?;
-            }
+            let value = if actual == *expected { Some(value) } else { as_declared(value, *expected) };
+            let unlike = || Error::InputType { name: name.to_string(), expected: *expected, actual };
+            variables.insert(variable.clone(), value.ok_or_else(unlike)?);
         }
-        inputs.extend(exprs.captured.iter().map(|(name, value)| (name.clone(), value.clone())));
-        let Outcome { mut variables, statistics } = self.run_kept(&exprs.kept, inputs, exprs.outputs, observer)?;
+        let Outcome { mut variables, statistics } = self.run_kept(&exprs.kept, variables, exprs.outputs, observer)?;
         let values = (0..exprs.outputs).filter_map(|position| variables.remove(&output_name(position)));
         Ok((values.collect(), statistics))
     }

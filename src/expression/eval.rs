@@ -194,8 +194,8 @@ impl Session {
             return Ok(Statistics::default());
         }
         let program = ExprProgram::keeping(&mut pending)?;
-        if let Some((name, _)) = program.symbols.first() {
-            return Err(Error::UnboundInput(name.to_string()));
+        if let Some(symbol) = program.symbols.first() {
+            return Err(Error::UnboundInput(symbol.name.to_string()));
         }
         let kept = self.programs.find(&program);
         let Outcome { mut variables, statistics } = self.run_kept(&kept, program.captured, pending.len(), observer)?;

@@ -21,9 +21,18 @@ pub(super) struct ExprProgram {
     /// The values that it reads and that are there.
     pub(super) captured: Variables,
     /// The values that it reads and that are bound before each run.
-    pub(super) symbols: Vec<(Arc<str>, DataType)>,
+    pub(super) symbols: Vec<Symbol>,
     /// Expressions that are computed on the way and whose values stay.
     pub(super) kept: Vec<Expr>,
+}
+
+/// A value that is bound before each run.
+#[derive(Clone, Debug)]
+pub(super) struct Symbol {
+    pub(super) name: Arc<str>,
+    pub(super) data_type: DataType,
+    /// The variable of the DAG, which does not depend on the name: programs that differ in names are one.
+    pub(super) variable: String,
 }
 
 /// The variable of a result.
@@ -65,6 +74,7 @@ impl ExprProgram {
         let mut hasher = DefaultHasher::new();
         for hop in self.dag.hops.values() {
             hash_op(&hop.op, &mut hasher);
+            hop.data_type.hash(&mut hasher);
             hop.inputs.hash(&mut hasher);
         }
         for output in &self.dag.outputs {
@@ -100,6 +110,11 @@ pub(super) fn hash_op(op: &HopOp, hasher: &mut impl Hasher) {
     match op {
         HopOp::Literal(Value::F64(value)) => value.to_bits().hash(hasher),
         HopOp::Literal(Value::I64(value)) => value.hash(hasher),
+        HopOp::Literal(Value::Bool(value)) => value.hash(hasher),
+        HopOp::Literal(Value::Str(value)) => value.hash(hasher),
+        HopOp::Cast(op) => op.hash(hasher),
+        HopOp::Shape(op) => op.hash(hasher),
+        HopOp::DataGen(op) => op.hash(hasher),
         HopOp::Read(name) => name.hash(hasher),
         HopOp::Unary(op) => op.hash(hasher),
         HopOp::Binary(op) | HopOp::Outer(op) => op.hash(hasher),
@@ -208,11 +223,16 @@ impl Builder {
     }
 
     fn read_symbol(&mut self, name: Arc<str>, data_type: DataType) -> HopId {
-        let op = HopOp::Read(name.to_string());
-        if !self.program.symbols.iter().any(|(known, _)| *known == name) {
-            self.program.symbols.push((name, data_type));
-        }
-        self.push(op, Inputs::new(), data_type)
+        let known = self.program.symbols.iter().find(|symbol| symbol.name == name);
+        let variable = match known {
+            Some(symbol) => symbol.variable.clone(),
+            None => {
+                let variable = format!("symbol{}", self.program.symbols.len());
+                self.program.symbols.push(Symbol { name, data_type, variable: variable.clone() });
+                variable
+            }
+        };
+        self.push(HopOp::Read(variable), Inputs::new(), data_type)
     }
 
     fn push(&mut self, op: HopOp, inputs: Inputs, data_type: DataType) -> HopId {
