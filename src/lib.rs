@@ -55,7 +55,7 @@ pub use library::script_library;
 pub use ndarray;
 pub use options::{BackendKind, CompileOptions, CpuFeatures, LlvmLevel, PrimitiveMode};
 pub use prepared::{PreparedScript, ScriptInterface};
-pub use session::{Interrupter, Outcome, Script, Session};
+pub use session::{Interrupter, Outcome, Script, Session, finish_compilation};
 pub use session_builder::SessionBuilder;
 pub use sprs;
 pub use user::{cache_folder, calibrated_machine, calibration_file};

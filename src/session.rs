@@ -354,6 +354,22 @@ impl Session {
     }
 }
 
+/// Waits for the machine code that sessions of this process are generating, and has them generate no more: for a process
+/// that ends while it has sessions, such as those of a language with a run time of its own. LLVM must not be at work then.
+///
+/// ```
+/// use fuseline::{Matrix, Session, ndarray::array};
+///
+/// let session: &'static Session = Box::leak(Box::new(Session::builder().build()?));
+/// assert_eq!(session.eval(Matrix::from(array![[1.0, 2.0]]).sum())?, 3.0);
+/// fuseline::finish_compilation();
+/// # Ok::<(), fuseline::Error>(())
+/// ```
+pub fn finish_compilation() {
+    #[cfg(feature = "llvm")]
+    fuseline_llvm_backend::finish_compilation();
+}
+
 /// Bytes of the stack that scripts are compiled on: those that programs usually run on. The caller may have fewer.
 const STACK_BYTES: usize = 8 << 20;
 

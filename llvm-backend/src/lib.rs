@@ -28,6 +28,7 @@ mod threads;
 
 pub use compiler::LlvmLevel;
 pub use schedule::PrimitiveMode;
+pub use threads::finish_compilation;
 
 use fuseline_ir::cplan::VerifiedCPlan;
 use fuseline_skeletons::backend::{Backend, BackendActivity, BackendError, CodeStore, CompileInfo, CompiledCPlan};

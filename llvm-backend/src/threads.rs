@@ -9,7 +9,7 @@ use crate::target::Target;
 use crate::{LlvmOptions, NAME};
 use fuseline_skeletons::backend::BackendError;
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
 
 /// The stack of a thread.
@@ -46,18 +46,16 @@ struct Queue {
 /// The threads of all owners, each with the process that started them: a fork does not have them.
 static STARTED: Mutex<Vec<(u32, Weak<Shared>)>> = Mutex::new(Vec::new());
 
-/// Has the process wait for its threads when it ends, before the constants of LLVM go that they use: nobody may have
-/// ended their owner by then.
-fn finish_before_exit(shared: &Arc<Shared>) {
-    static REGISTERED: Once = Once::new();
-    // SAFETY: the handler may be called at any time, and does not unwind. One that cannot be registered is not called.
-    REGISTERED.call_once(|| _ = unsafe { libc::atexit(finish_all) });
+fn note(shared: &Arc<Shared>) {
     let mut started = lock(&STARTED);
     started.retain(|(_, shared)| shared.strong_count() > 0);
     started.push((std::process::id(), Arc::downgrade(shared)));
 }
 
-extern "C" fn finish_all() {
+/// Waits for what is being compiled in this process, and compiles nothing more: for a process that ends while it has
+/// sessions. LLVM's constants go when it does, and it must not be at work then. No handler of `atexit` is early enough,
+/// since constants come with the first function that needs them.
+pub fn finish_compilation() {
     let started = std::mem::take(&mut *lock(&STARTED));
     for (_, shared) in started.into_iter().filter(|(process, _)| *process == std::process::id()) {
         if let Some(shared) = shared.upgrade() {
@@ -76,18 +74,21 @@ impl CompileThreads {
     /// At most this many threads; none yet.
     pub(crate) fn new(options: LlvmOptions, target: Target, limit: usize) -> CompileThreads {
         let shared = Arc::default();
-        finish_before_exit(&shared);
+        note(&shared);
         CompileThreads { options, target, limit: limit.max(1), shared, threads: Mutex::default() }
     }
 
     /// Has a thread do a job, in the order in which jobs come.
     ///
     /// # Errors
-    /// The operating system refuses the only thread that would do it.
+    /// The operating system refuses the only thread that would do it, or the process ends.
     pub(crate) fn submit(&self, job: Job) -> Result<(), BackendError> {
         let mut threads = lock(&self.threads);
         let lacks_thread = {
             let mut queue = lock(&self.shared.queue);
+            if queue.is_closed {
+                return Err(BackendError::Memory { backend: NAME, bytes: STACK_BYTES as u64 });
+            }
             queue.jobs.push_back(job);
             queue.jobs.len() > queue.idle
         };

@@ -46,6 +46,12 @@ fn pop_options() {
     session::pop();
 }
 
+/// Waits for what is being compiled, before the process ends.
+#[pyfunction]
+fn finish(py: Python<'_>) {
+    py.detach(fuseline::finish_compilation);
+}
+
 #[pymodule(gil_used = true)]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
@@ -78,5 +84,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     ] {
         module.add_function(function)?;
     }
+    let finish = wrap_pyfunction!(finish, module)?;
+    module.py().import("atexit")?.call_method1("register", (finish,))?;
     Ok(())
 }

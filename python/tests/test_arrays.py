@@ -226,6 +226,29 @@ def test_indices_that_change_are_found():
         float(x.sum())
 
 
+def test_values_that_are_there_are_checked_too():
+    s = sparse()
+    x = fl.matrix(s)
+    s.indices[0] = 10_000
+    for use in (lambda: x.numpy(), lambda: x.compute(), lambda: x.scipy(), lambda: np.asarray(x)):
+        with pytest.raises(ValueError):
+            use()
+
+
+def test_plans_of_empty_matrices_serve_these_alone():
+    empty, one = sp.csr_array((3, 3)), sp.csr_array(([5.0], ([0], [1])), shape=(3, 3))
+    for s in (empty, one, empty, one):
+        x = fl.matrix(s)
+        np.testing.assert_array_equal(x.sum(axis=1).numpy(), s.toarray().sum(axis=1))
+        np.testing.assert_allclose(float(fl.log(x + 1).sum()), np.log(s.toarray() + 1).sum())
+        np.testing.assert_allclose(fl.exp(x).numpy(), np.exp(s.toarray()))
+
+
+def test_masked_arrays_are_refused():
+    with pytest.raises(TypeError, match="filled"):
+        fl.matrix(np.ma.masked_array([1.0, 2.0], [True, False]))
+
+
 def test_the_owner_lives_as_long_as_the_array():
     x = fl.matrix(base().copy())
     junk = [np.ones((40, 30)) for _ in range(50)]

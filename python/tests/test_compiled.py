@@ -1,6 +1,9 @@
 """Functions under `fl.jit`, loops, and loops of Python over lazy arrays."""
 
+import gc
 import warnings
+import weakref
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -144,6 +147,55 @@ def test_functions_within_functions_and_methods():
             return inner(x) * 2
 
     np.testing.assert_allclose(Model(1).f(np.ones(2)).numpy(), 4.0)
+
+
+def test_functions_that_close_over_arrays_of_others():
+    @fl.jit
+    def outer(x, y):
+        inner = fl.jit(lambda z: z + x)
+        return inner(np.full(2, 10.0)) + y
+
+    np.testing.assert_allclose(outer(np.ones(2), np.full(2, 5.0)).numpy(), 16.0)
+    np.testing.assert_allclose(outer(np.full(2, 2.0), np.full(2, 5.0)).numpy(), 17.0)
+
+
+def test_arrays_that_leak_out_of_a_function_are_refused():
+    leaked = []
+    fl.jit(lambda x: leaked.append(x) or x)(np.ones(2))
+    with pytest.raises(TypeError, match="no value yet"):
+        leaked[0].numpy()
+    result = fl.jit(lambda y: y + leaked[0])(np.ones(2))
+    with pytest.raises(TypeError, match="no value yet"):
+        result.numpy()
+
+
+class Pair(NamedTuple):
+    a: object
+    b: object
+
+
+def test_tuples_with_names():
+    f = fl.jit(lambda p: Pair(p.a * 2, p.b + 1))
+    result = f(Pair(np.ones(2), np.zeros(2)))
+    assert isinstance(result, Pair)
+    np.testing.assert_allclose(result.a.numpy(), 2.0)
+    np.testing.assert_allclose(result.b.numpy(), 1.0)
+
+
+def test_functions_of_objects_are_let_go():
+    class Model:
+        def __init__(self):
+            self.step = fl.jit(self._step)
+
+        def _step(self, x):
+            return x + 1
+
+    model = Model()
+    model.step(np.ones(2))
+    gone = weakref.ref(model)
+    del model
+    gc.collect()
+    assert gone() is None
 
 
 def test_many_traces_warn():

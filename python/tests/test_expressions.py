@@ -287,6 +287,46 @@ def test_sequences():
     same(fl.arange(1.0, 2.0, 0.25), np.arange(1.0, 2.0, 0.25))
 
 
+def test_integers_come_in_at_the_other_end():
+    a, b = np.array([1, 200, 0], "u1"), np.array([2, 100, 1], "u1")
+    x, y = fl.matrix(a), fl.matrix(b)
+    same(x - y, a - b)
+    same((x - y) > 0, (a - b) > 0)
+    same(x + y, a + b)
+    same(x * y, a * b)
+    same(~x, ~a)
+    same(-x, -a)
+    same(fl.matrix(np.array([300.0, -1.0])).astype("u1") * 1.0, np.array([300, -1]).astype("u1") * 1.0)
+    c = np.array([100, -100], "i1")
+    same(fl.matrix(c) + fl.matrix(c), c + c)
+
+
+def test_products_of_truth_values():
+    a = np.array([[True, False], [True, True]])
+    same(fl.matrix(a) @ fl.matrix(a), a @ a)
+    same(fl.matrix(a[0]) @ a[1], a[0] @ a[1])
+
+
+def test_shapes_that_data_decides():
+    a, m = np.arange(4.0), np.array([True, False, True, True])
+    x = fl.matrix(a)
+    same(x[m][:, None] * x, a[m][:, None] * a)
+    same(x - x[m][:, None], a - a[m][:, None])
+    same(fl.where(x[m][:, None] > x, 1.0, 0.0), np.where(a[m][:, None] > a, 1.0, 0.0))
+
+
+def test_scalars_in_the_place_of_vectors():
+    a = np.array([3.0, 9.0, 1.0])
+    assert float(fl.matrix(a)[fl.matrix(a).argmax()]) == 9.0
+    five = fl.matrix(5.0)
+    assert float(five.sum(axis=0)) == 5.0 and int(five.argmax()) == 0
+    assert int(fl.matrix(np.array(1e300))) == int(1e300)
+    with pytest.raises(ValueError):
+        int(fl.matrix(np.array(np.nan)))
+    with pytest.raises(OverflowError):
+        fl.zeros((2**40, 2**40)).size
+
+
 def test_rounding():
     a = np.array([-2.5, -1.5, -0.4, 0.5, 1.5, 2.5, 2.6, np.inf, np.nan])
     same(np.rint(fl.matrix(a)), np.rint(a))

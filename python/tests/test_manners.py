@@ -120,6 +120,48 @@ def test_ctrl_c_ends_a_computation():
     assert rest == "3.0\n"
 
 
+EXIT = """
+import fuseline as fl, numpy as np
+x, y = fl.matrix(np.random.rand(300, 40)), fl.matrix(np.random.rand(300, 40) + 1)
+for k in range(4):
+    ((x * float(k + 3) % y).sum() + fl.exp(x - y // 3).sum(axis=0).max() + fl.tanh(x.T @ y).sum()).compute()
+"""
+
+
+def test_a_process_ends_while_code_is_generated(tmp_path):
+    for attempt in range(6):
+        environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path / str(attempt))}
+        finished = subprocess.run([sys.executable, "-c", EXIT], capture_output=True, text=True, env=environment)
+        assert finished.returncode == 0, (finished.returncode, finished.stderr[-500:])
+
+
+def test_indexes_cannot_be_written_while_they_are_read():
+    s = sp.random_array((3000, 3000), density=0.02, format="csr", rng=1)
+    x, v = fl.matrix(s), np.ones(3000)
+    expected, stop, refused = s @ v, threading.Event(), []
+
+    def write():
+        while not stop.is_set():
+            before = s.indices[-1]
+            try:
+                s.indices[-1] = 2**31 - 1
+                s.indices[-1] = before
+            except ValueError:
+                refused.append(True)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    for k in range(30):
+        try:
+            result = ((x * float(k + 1)) @ v).numpy()
+        except ValueError:
+            continue
+        np.testing.assert_allclose(result, expected * (k + 1), rtol=1e-10)
+    stop.set()
+    thread.join()
+    assert s.indices.flags.writeable
+
+
 def total(n):
     return float((fl.matrix(np.ones(n)) * 2).sum())
 
