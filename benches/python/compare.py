@@ -315,6 +315,12 @@ def peak_during(work: Callable[[], Any]) -> tuple[Any, float, float]:
     return result, seconds, max(0.0, highest[0] - before)
 
 
+def score_of(model: Any, data: Any, target: np.ndarray) -> float:
+    """The score of scikit-learn; of components the share of the variance that they explain."""
+    ratio = getattr(model, "explained_variance_ratio_", None)
+    return model.score(data, target) if ratio is None else float(ratio.sum())
+
+
 def resident() -> float:
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
@@ -375,7 +381,7 @@ def compare_estimators(scale: float, rounds: int, chosen: Callable[[str], bool])
             for library, model in models.items():
                 fits = [peak_during(lambda: model.fit(data, targets[id(data)])) for _ in range(max(3, rounds // 3))]
                 seconds = statistics.median(fit[1] for fit in fits)
-                score = model.score(data, targets[id(data)]) if hasattr(model, "score") else float("nan")
+                score = score_of(model, data, targets[id(data)])
                 memory = max(fit[2] for fit in fits)
                 print(f"| {name} | {kind} | {library} | {seconds:.3f} | {score:.6g} | {memory:.0f} |", flush=True)
     if implicit and chosen("ALS"):
