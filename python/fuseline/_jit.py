@@ -16,7 +16,8 @@ def jit(function: F) -> F:
     The function is traced once for each combination of types and numbers of dimensions, with arrays that have no values
     yet, and then runs as one compiled program; other numbers of rows compile nothing. Arguments may be arrays of NumPy,
     matrices of SciPy, :class:`Array` and numbers, also in tuples, lists and dictionaries; other objects are part of what
-    the trace is for.
+    the trace is for, and are told apart by ``==``. What else the function reads, attributes of an object and variables
+    outside of it, is what it was when the function was traced.
 
     >>> import fuseline as fl, numpy as np
     >>> @fl.jit
