@@ -117,12 +117,12 @@ pub(crate) fn elementwise(op: BinaryOp, left: &Operand, right: &Operand, place: 
 pub(crate) fn wrapped(expr: Expr, dtype: DType, place: &Place) -> Expr {
     let (bits, least) = match dtype {
         DType::Unsigned(bytes) if bytes < 8 => (8 * u32::from(bytes), 0.0),
-        DType::Signed(bytes) if bytes < 8 => (8 * u32::from(bytes), -(f64::from(8 * u32::from(bytes) - 1)).exp2()),
+        DType::Signed(bytes) if bytes < 8 => (8 * u32::from(bytes), -((1_u64 << (8 * bytes - 1)) as f64)),
         _ => return expr,
     };
     let number = |value: f64| Expr::value_at(Value::F64(value), place.clone());
     let apply = |op: BinaryOp, one: &Expr, other: &Expr| Expr::apply_at(op, &[one, other], place.clone());
-    let (range, least) = (number(f64::from(bits).exp2()), number(least));
+    let (range, least) = (number((1_u64 << bits) as f64), number(least));
     let turns = apply(BinaryOp::Div, &apply(BinaryOp::Minus, &expr, &least), &range);
     let turns = Expr::apply_at(UnaryOp::Floor, &[&turns], place.clone());
     apply(BinaryOp::Minus, &expr, &apply(BinaryOp::Mult, &turns, &range))
