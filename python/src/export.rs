@@ -4,7 +4,7 @@ use crate::dtype::DType;
 use crate::numpy;
 use fuseline::ir::Format;
 use fuseline::{Csr, Layout, MatrixBlock, RuntimeValue};
-use pyo3::exceptions::{PyBufferError, PyTypeError};
+use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -37,6 +37,11 @@ impl Cells {
         let result = unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), start, bytes, 1, flags) };
         if result == 0 { Ok(()) } else { Err(PyErr::fetch(slf.py())) }
     }
+}
+
+/// Checks what the owner of a matrix may have changed. Evaluations do so with what they read.
+fn check(block: &MatrixBlock) -> PyResult<()> {
+    block.check_borrowed().map_err(|error| PyValueError::new_err(format!("the array was changed: {error}")))
 }
 
 /// A dense array that shows the cells of a matrix, and cannot be written to.
@@ -73,6 +78,7 @@ pub(crate) fn to_numpy<'py>(
         }
         _ => return Err(PyTypeError::new_err("the value is neither a matrix nor a number")),
     };
+    check(block)?;
     let array = shown(py, block, rank)?;
     match dtype {
         DType::F64 if copy => array.call_method0("copy"),
@@ -105,6 +111,7 @@ pub(crate) fn by_density<'py>(
 
 /// A matrix as `scipy.sparse.csr_array`.
 pub(crate) fn to_scipy<'py>(py: Python<'py>, block: &MatrixBlock, dtype: DType) -> PyResult<Bound<'py, PyAny>> {
+    check(block)?;
     let csr = block.to_csr();
     let csr: &Csr = &csr;
     let array = |bytes: &[u8], dtype: &str| -> PyResult<Bound<'py, PyAny>> {
