@@ -107,6 +107,7 @@ pub(crate) fn test_module(cargo: &Cargo, is_long: bool, seed: Option<u64>) -> Re
     let mut command = environment.command("pytest");
     command.args(["-p", "no:cacheprovider", "--quiet", "python/tests"]);
     command.env("PYTHONDONTWRITEBYTECODE", "1").env("PYTHONPATH", package);
+    command.env("HYPOTHESIS_STORAGE_DIRECTORY", folder().join("hypothesis"));
     if is_long {
         command.env("FUSELINE_CASES", "20000");
     }
@@ -300,6 +301,7 @@ fn test(python: &Path, wheel: &Path) -> Result<()> {
     // Not even the cache of pytest goes into the sources.
     command.args(["-p", "no:cacheprovider", "-rs", "python/tests"]).env("PYTHONDONTWRITEBYTECODE", "1");
     command.env("FUSELINE_CASES", "5000");
+    command.env("HYPOTHESIS_STORAGE_DIRECTORY", folder().join("hypothesis"));
     check("the tests of the Python package", command)
 }
 
