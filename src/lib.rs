@@ -58,7 +58,7 @@ pub use prepared::{PreparedScript, ScriptInterface};
 pub use session::{Interrupter, Outcome, Script, Session, finish_compilation};
 pub use session_builder::SessionBuilder;
 pub use sprs;
-pub use user::{cache_folder, calibrated_machine, calibration_file};
+pub use user::{calibrated_machine, calibration_file, code_folder};
 
 /// The examples of the README are tests.
 #[cfg(doctest)]

@@ -110,10 +110,7 @@ impl PreparedScript<'_> {
             let known = self.inputs.keys().cloned().collect();
             return Err(Error::NoSuchInput { name: name.to_owned(), known });
         };
-        let value = value.into();
-        let actual = value.data_type();
-        let value =
-            as_declared(value, expected).ok_or_else(|| Error::InputType { name: name.to_owned(), expected, actual })?;
+        let value = as_declared(name, value.into(), expected)?;
         self.bound.insert(name.to_owned(), value);
         Ok(self)
     }
@@ -147,12 +144,15 @@ impl PreparedScript<'_> {
     }
 }
 
-/// The value as one of the declared type, where it is one.
-pub(crate) fn as_declared(value: RuntimeValue, declared: DataType) -> Option<RuntimeValue> {
+/// The value of an input as one of its declared type.
+///
+/// # Errors
+/// It is none; integers pass as doubles.
+pub(crate) fn as_declared(name: &str, value: RuntimeValue, declared: DataType) -> Result<RuntimeValue, Error> {
     match value {
-        RuntimeValue::Scalar(Value::I64(number)) if declared == DataType::F64 => Some((number as f64).into()),
-        value if declared == DataType::Unknown || value.data_type() == declared => Some(value),
-        _ => None,
+        RuntimeValue::Scalar(Value::I64(number)) if declared == DataType::F64 => Ok((number as f64).into()),
+        value if declared == DataType::Unknown || value.data_type() == declared => Ok(value),
+        value => Err(Error::InputType { name: name.to_owned(), expected: declared, actual: value.data_type() }),
     }
 }
 

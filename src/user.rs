@@ -6,10 +6,15 @@ use fuseline_passes::machine::Machine;
 use std::path::PathBuf;
 
 /// Our part of the user's cache folder.
-pub fn cache_folder() -> Option<PathBuf> {
+fn cache_folder() -> Option<PathBuf> {
     let folder = |variable: &str| std::env::var_os(variable).filter(|path| !path.is_empty()).map(PathBuf::from);
     let cache = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")))?;
     Some(cache.join("fuseline"))
+}
+
+/// Where machine code is kept for other processes.
+pub fn code_folder() -> Option<PathBuf> {
+    Some(cache_folder()?.join("code"))
 }
 
 /// Where calibrations are kept.
@@ -40,7 +45,7 @@ impl CompileOptions {
         let default = CompileOptions::default();
         CompileOptions {
             machine: calibrated_machine().ok().flatten().unwrap_or_else(|| default.machine.clone()),
-            code_folder: cache_folder().map(|folder| folder.join("code")),
+            code_folder: code_folder(),
             ..default
         }
     }

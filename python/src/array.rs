@@ -9,11 +9,11 @@ use crate::operation::{
 };
 use crate::reduce::Axes;
 use crate::value::{refuse_large, refuse_operators_of_others, value_of};
-use crate::{export, index, jit, numpy, place};
+use crate::{export, index, jit, look, numpy, place};
 use fuseline::ir::hop::{DataGenOp, Function, HopOp, ShapeOp};
 use fuseline::ir::ops::{AggOp, BinaryOp, Direction, UnaryOp};
 use fuseline::ir::{Format, Value};
-use fuseline::{Expr, RuntimeValue};
+use fuseline::{ExplainStage, Expr, RuntimeValue};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -687,11 +687,11 @@ impl Array {
     }
 
     /// The plan as a drawing, in notebooks.
-    fn _repr_svg_(&self) -> PyResult<Option<String>> {
+    fn _repr_svg_(&self, py: Python<'_>) -> PyResult<Option<String>> {
         if self.expr.known_value().is_some() || jit::is_traced(&self.expr) {
             return Ok(None);
         }
-        crate::look::drawing(std::slice::from_ref(&self.expr)).map(Some)
+        look::drawing(py, std::slice::from_ref(&self.expr), ExplainStage::Plan)
     }
 
     /// The element-wise function of the engine that has this name.

@@ -338,7 +338,7 @@ fn csr(matrix: &Bound<'_, PyAny>, rows: usize, cols: usize, copy: bool) -> PyRes
 struct Indexes {
     arrays: Vec<sync::Weak<Py<PyAny>>>,
     evaluations: usize,
-    /// Those that were made read-only for the evaluations.
+    /// The arrays that were made read-only for the evaluations.
     frozen: Vec<Arc<Py<PyAny>>>,
 }
 

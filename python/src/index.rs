@@ -125,7 +125,7 @@ fn selection(array: &Array, axis: usize, key: &Bound<'_, PyAny>) -> PyResult<Sel
         return if list.kind.dtype() == DType::Bool {
             Ok(Selection::Mask(list.expr))
         } else {
-            of_positions(array, axis, &list)
+            of_positions(key.py(), array, axis, &list)
         };
     }
     let Ok(position) = key.extract::<i64>() else {
@@ -177,15 +177,15 @@ fn position_of(position: isize) -> PyResult<u32> {
 }
 
 /// A list of positions, which is computed here.
-fn of_positions(array: &Array, axis: usize, list: &Operand) -> PyResult<Selection> {
-    let values = Python::attach(|py| crate::value::value_of(py, &list.expr))?;
+fn of_positions(py: Python<'_>, array: &Array, axis: usize, list: &Operand) -> PyResult<Selection> {
+    let values = crate::value::value_of(py, &list.expr)?;
     let fuseline::RuntimeValue::Matrix(block) = values else {
         return Err(PyTypeError::new_err("positions along an axis are a vector"));
     };
-    let extent = Python::attach(|py| array.extent(py, axis))?;
+    let extent = array.extent(py, axis)?;
     let dense = block.to_dense();
     let positions = dense.values().iter().map(|&position| {
-        if position.fract() != 0.0 || matches!(list.kind.dtype(), DType::Float(_)) && !dense.values().is_empty() {
+        if list.kind.dtype().is_float() {
             return Err(PyIndexError::new_err("positions are integers"));
         }
         within(position as i64, extent, axis).and_then(|position| position_of(position as isize))
@@ -307,7 +307,7 @@ fn kept(expr: &Expr, mask: &Expr, margin: &str, place: &Place) -> Expr {
     Expr::apply_at(op, &inputs, place.clone())
 }
 
-/// Whether one is not the other, cell by cell: what makes a mask of numbers.
+/// Which cells are not zero, as truth values.
 pub(crate) fn is_nonzero(expr: &Expr, place: &Place) -> Expr {
     let zero = Expr::value_at(Value::F64(0.0), place.clone());
     Expr::apply_at(BinaryOp::NotEqual, &[expr, &zero], place.clone())

@@ -23,17 +23,13 @@ pub(crate) fn explain_text(py: Python<'_>, arrays: Vec<Py<Array>>, stage: &str) 
 #[pyo3(signature = (arrays, stage))]
 pub(crate) fn explain_svg(py: Python<'_>, arrays: Vec<Py<Array>>, stage: &str) -> PyResult<Option<String>> {
     let stage: ExplainStage = stage.parse().map_err(PyValueError::new_err::<String>)?;
-    let exprs = exprs(&arrays);
-    let document = session::run(py, session::current()?, |session| session.explain_document(&exprs[..], stage))?;
-    Ok(document.map(|document| document.to_svg()))
+    drawing(py, &exprs(&arrays), stage)
 }
 
-/// The plan of expressions as a drawing.
-pub(crate) fn drawing(exprs: &[Expr]) -> PyResult<String> {
-    let session = &session::current()?.session;
-    let document = session.explain_document(exprs, ExplainStage::Plan);
-    let document = document.map_err(|error| crate::error::exception(&error))?;
-    Ok(document.map(|document| document.to_svg()).unwrap_or_default())
+/// A stage of the compilation of expressions as a drawing, where it is a graph.
+pub(crate) fn drawing(py: Python<'_>, exprs: &[Expr], stage: ExplainStage) -> PyResult<Option<String>> {
+    let document = session::run(py, session::current()?, |session| session.explain_document(exprs, stage))?;
+    Ok(document.map(|document| document.to_svg()))
 }
 
 /// Counters of the last evaluation, and of all bytes that were copied to be read.

@@ -1,12 +1,12 @@
 //! Expressions that are compiled once and run many times.
 
-use super::eval::Outputs;
+use super::eval::{Outputs, taken};
 use super::expr::Expr;
-use super::program::{ExprProgram, Symbol, output_name};
+use super::program::{ExprProgram, Symbol};
 use super::programs::KeptProgram;
 use crate::error::Error;
 use crate::prepared::as_declared;
-use crate::session::{Outcome, Session};
+use crate::session::Session;
 use fuseline_ir::DataType;
 use fuseline_ir::hop::HopOp;
 use fuseline_runtime::{Observer, RuntimeValue, Statistics, Variables};
@@ -93,14 +93,9 @@ impl Session {
         let mut variables = exprs.captured.clone();
         for Symbol { name, data_type: expected, variable } in &exprs.symbols {
             let value = inputs.remove(&**name).ok_or_else(|| Error::UnboundInput(name.to_string()))?;
-            let actual = value.data_type();
-            let value = if actual == *expected { Some(value) } else { as_declared(value, *expected) };
-            let unlike = || Error::InputType { name: name.to_string(), expected: *expected, actual };
-            variables.insert(variable.clone(), value.ok_or_else(unlike)?);
+            variables.insert(variable.clone(), as_declared(name, value, *expected)?);
         }
-        let Outcome { mut variables, statistics } = self.run_kept(&exprs.kept, variables, exprs.outputs, observer)?;
-        let values = (0..exprs.outputs).filter_map(|position| variables.remove(&output_name(position)));
-        Ok((values.collect(), statistics))
+        self.run_kept(&exprs.kept, variables, exprs.outputs, observer)
     }
 }
 
@@ -136,10 +131,7 @@ impl<O: Outputs> Compiled<'_, O> {
             let known = self.exprs.symbols().map(|(known, _)| known.to_owned()).collect();
             return Err(Error::NoSuchInput { name: name.to_owned(), known });
         };
-        let value = value.into();
-        let actual = value.data_type();
-        let value = as_declared(value, expected);
-        let value = value.ok_or_else(|| Error::InputType { name: name.to_owned(), expected, actual })?;
+        let value = as_declared(name, value.into(), expected)?;
         self.bound.insert(name.to_owned(), value);
         Ok(self)
     }
@@ -151,10 +143,7 @@ impl<O: Outputs> Compiled<'_, O> {
     pub fn run(&mut self) -> Result<O::Values, Error> {
         let (values, statistics) = self.session.run_exprs(&self.exprs, self.bound.clone(), &mut |_| {})?;
         self.statistics = statistics;
-        let actual = values.iter().map(RuntimeValue::data_type).next().unwrap_or(DataType::Unknown);
-        let name = "the result".to_owned();
-        let unlike = || Error::OutputType { name, expected: "of the type of its expression", actual };
-        self.outputs.take(&mut values.into_iter()).ok_or_else(unlike)
+        taken(&self.outputs, values)
     }
 
     /// What the last run did.

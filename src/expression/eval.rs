@@ -7,6 +7,7 @@ use super::programs::KeptProgram;
 use super::scalar::Scalar;
 use crate::error::Error;
 use crate::session::{Outcome, Session};
+use fuseline_ir::DataType;
 use fuseline_matrix::MatrixBlock;
 use fuseline_runtime::{Observer, RuntimeValue, Statistics, Variables};
 
@@ -161,20 +162,19 @@ impl Session {
     /// The values of expressions, and what the run did.
     ///
     /// # Errors
-    /// As [`Session::eval`].
+    /// What makes [`Session::eval`] fail.
     pub fn eval_with_statistics<O: Outputs>(&self, outputs: O) -> Result<(O::Values, Statistics), Error> {
         let mut exprs = Vec::new();
         outputs.append_to(&mut exprs);
         let statistics = self.compute(&exprs, &mut |_| {})?;
-        let mut values = exprs.iter().filter_map(Expr::known_value);
-        let values = outputs.take(&mut values).ok_or_else(|| unlike(&exprs))?;
-        Ok((values, statistics))
+        let values = exprs.iter().filter_map(Expr::known_value).collect();
+        Ok((taken(&outputs, values)?, statistics))
     }
 
     /// Computes expressions, each of which keeps its value; `observer` gets every stage of what is compiled for them.
     ///
     /// # Errors
-    /// As [`Session::eval`].
+    /// What makes [`Session::eval`] fail.
     pub fn compute(&self, exprs: &[Expr], observer: &mut Observer<'_>) -> Result<Statistics, Error> {
         for expr in exprs.iter().filter(|expr| expr.depth() > LONG) {
             self.shorten(expr)?;
@@ -198,39 +198,40 @@ impl Session {
             return Err(Error::UnboundInput(symbol.name.to_string()));
         }
         let kept = self.programs.find(&program);
-        let Outcome { mut variables, statistics } = self.run_kept(&kept, program.captured, pending.len(), observer)?;
-        for (position, expr) in pending.iter().enumerate() {
-            if let Some(value) = variables.remove(&output_name(position)) {
-                expr.resolve(value);
-            }
+        let (values, statistics) = self.run_kept(&kept, program.captured, pending.len(), observer)?;
+        for (expr, value) in pending.iter().zip(values) {
+            expr.resolve(value);
         }
         Ok(statistics)
     }
 
-    /// Runs a program of expressions. The outcome has its results alone.
+    /// The results of a program of expressions, and what the run did.
     pub(super) fn run_kept(
         &self,
         kept: &KeptProgram,
         inputs: Variables,
         outputs: usize,
         observer: &mut Observer<'_>,
-    ) -> Result<Outcome, Error> {
+    ) -> Result<(Vec<RuntimeValue>, Statistics), Error> {
         let mut outcome = kept.with_compiled(|script, compiled| {
             self.run_compiled(script, compiled, inputs, &mut std::io::sink(), observer)
         })?;
         let results: Variables =
             (0..outputs).filter_map(|position| outcome.variables.remove_entry(&output_name(position))).collect();
         outcome.variables = results;
-        self.finished(outcome)
+        let Outcome { mut variables, statistics } = self.finished(outcome)?;
+        let values = (0..outputs).filter_map(|position| variables.remove(&output_name(position)));
+        Ok((values.collect(), statistics))
     }
 }
 
-/// A value of another type than its expression said.
-fn unlike(exprs: &[Expr]) -> Error {
-    let other = exprs.iter().find_map(|expr| {
-        let value = expr.known_value()?;
-        (value.data_type() != expr.data_type()).then(|| (expr.data_type(), value.data_type()))
-    });
-    let (expected, actual) = other.unwrap_or((fuseline_ir::DataType::F64, fuseline_ir::DataType::Unknown));
-    Error::InputType { name: "the result".to_owned(), expected, actual }
+/// The values as those of what was wanted.
+///
+/// # Errors
+/// One is of another type than its expression said.
+pub(super) fn taken<O: Outputs>(outputs: &O, values: Vec<RuntimeValue>) -> Result<O::Values, Error> {
+    let actual = values.first().map_or(DataType::Unknown, RuntimeValue::data_type);
+    let unlike =
+        || Error::OutputType { name: "the result".to_owned(), expected: "of the type of its expression", actual };
+    outputs.take(&mut values.into_iter()).ok_or_else(unlike)
 }

@@ -37,7 +37,7 @@ impl Session {
     /// ```
     ///
     /// # Errors
-    /// As [`Session::eval`].
+    /// What makes [`Session::eval`] fail.
     pub fn shorten(&self, root: &Expr) -> Result<(), Error> {
         let cuts = recurring_depths(root);
         if cuts.is_empty() {

@@ -56,10 +56,7 @@ impl Options {
 /// Builds, checks and installs the wheel, and says where all is.
 pub(crate) fn run(cargo: &Cargo, options: &Options) -> Result<()> {
     let python = options.python.as_deref().unwrap_or(Path::new("python3"));
-    check_python(python)?;
-    let tools = Environment::new("venv", python)?;
-    tools.install("the tools", TOOLS)?;
-    let feature = choose_feature(cargo, &tools)?;
+    let (tools, feature) = prepare(cargo, python)?;
     let wheel = build(&tools, &feature)?;
     inspect(&tools, &wheel, &feature)?;
     tools.install_wheel(&wheel)?;
@@ -76,10 +73,8 @@ const PEERS: &[&str] = &["scipy", "numexpr", "numba", "jax", "scikit-learn", "gl
 /// Builds the wheel and compares it with other packages, in an environment that has both.
 pub(crate) fn bench(cargo: &Cargo, arguments: &[&str]) -> Result<()> {
     let python = Path::new("python3");
-    check_python(python)?;
-    let tools = Environment::new("venv", python)?;
-    tools.install("the tools", TOOLS)?;
-    let wheel = build(&tools, &choose_feature(cargo, &tools)?)?;
+    let (tools, feature) = prepare(cargo, python)?;
+    let wheel = build(&tools, &feature)?;
     let environment = Environment::new("bench-venv", python)?;
     environment.install_wheel(&wheel)?;
     for package in PEERS {
@@ -104,15 +99,13 @@ pub(crate) fn test_module(cargo: &Cargo, is_long: bool, seed: Option<u64>) -> Re
     let package = assemble()?;
     let environment = Environment::new("module-venv", python)?;
     environment.install("what the tests need", &[&["numpy"], TEST_PACKAGES].concat())?;
-    let mut command = environment.command("pytest");
-    command.args(["-p", "no:cacheprovider", "--quiet", "python/tests"]);
-    command.env("PYTHONDONTWRITEBYTECODE", "1").env("PYTHONPATH", package);
-    command.env("HYPOTHESIS_STORAGE_DIRECTORY", folder().join("hypothesis"));
+    let mut command = tests(&environment);
+    command.arg("--quiet").env("PYTHONPATH", package);
     if is_long {
         command.env("FUSELINE_CASES", "20000");
     }
     if let Some(seed) = seed {
-        command.env("FUSELINE_SEED", seed.to_string());
+        command.arg(format!("--hypothesis-seed={seed}")).env("FUSELINE_SEED", seed.to_string());
     }
     check("the tests of the Python package", command)
 }
@@ -216,6 +209,15 @@ fn folder() -> PathBuf {
     root().join("target/python")
 }
 
+/// What builds wheels, and the feature by which one is built here.
+fn prepare(cargo: &Cargo, python: &Path) -> Result<(Environment, String)> {
+    check_python(python)?;
+    let tools = Environment::new("venv", python)?;
+    tools.install("the tools", TOOLS)?;
+    let feature = choose_feature(cargo, &tools)?;
+    Ok((tools, feature))
+}
+
 /// The feature by which the package itself would be built on this machine; empty without LLVM.
 fn choose_feature(cargo: &Cargo, tools: &Environment) -> Result<String> {
     if cargo.links_llvm_22() {
@@ -297,12 +299,17 @@ fn test(python: &Path, wheel: &Path) -> Result<()> {
             eprintln!("x: {error:#}: tests beside it are skipped");
         }
     }
-    let mut command = environment.command("pytest");
-    // Not even the cache of pytest goes into the sources.
-    command.args(["-p", "no:cacheprovider", "-rs", "python/tests"]).env("PYTHONDONTWRITEBYTECODE", "1");
-    command.env("FUSELINE_CASES", "5000");
-    command.env("HYPOTHESIS_STORAGE_DIRECTORY", folder().join("hypothesis"));
+    let mut command = tests(&environment);
+    command.arg("-rs").env("FUSELINE_CASES", "5000");
     check("the tests of the Python package", command)
+}
+
+/// The tests, which leave nothing in the sources.
+fn tests(environment: &Environment) -> Command {
+    let mut command = environment.command("pytest");
+    command.args(["-p", "no:cacheprovider", "python/tests"]).env("PYTHONDONTWRITEBYTECODE", "1");
+    command.env("HYPOTHESIS_STORAGE_DIRECTORY", folder().join("hypothesis"));
+    command
 }
 
 fn copy_into(wheel: &Path, folder: &Path) -> Result<PathBuf> {

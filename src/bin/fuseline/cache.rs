@@ -1,15 +1,8 @@
-//! The user's cache folder, and the code that is kept there (`--plan-cache`).
+//! The code that is kept for later runs (`--plan-cache`).
 
 use crate::standard_error::tell;
-use fuseline::CodeFolder;
+use fuseline::{CodeFolder, code_folder};
 use std::path::{Path, PathBuf};
-
-/// Our part of the user's cache folder.
-pub(crate) fn cache_folder() -> Option<PathBuf> {
-    let folder = |variable: &str| std::env::var_os(variable).filter(|path| !path.is_empty()).map(PathBuf::from);
-    let cache = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")))?;
-    Some(cache.join("fuseline"))
-}
 
 /// What becomes of compiled operators.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +29,7 @@ impl PlanCache {
     /// run.
     pub(crate) fn code_folder(&self) -> Option<PathBuf> {
         match self {
-            PlanCache::On => Some(cache_folder()?.join("code")),
+            PlanCache::On => code_folder(),
             PlanCache::Off => None,
             PlanCache::Folder(path) => usable(path).then(|| path.clone()),
         }

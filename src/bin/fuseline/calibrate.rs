@@ -2,15 +2,17 @@
 
 use crate::Failure;
 use crate::arguments::CalibrateArguments;
-use crate::machine::cached_file;
 use fuseline::calibrate::MachineFile;
+use fuseline::calibration_file;
 use fuseline::io::Output;
 use std::io::Write;
 
 pub(crate) fn calibrate(arguments: &CalibrateArguments) -> Result<(), Failure> {
     let path = match &arguments.out {
         Some(path) => path.clone(),
-        None => cached_file().ok_or("there is no cache folder: set XDG_CACHE_HOME or HOME, or use --out".to_owned())?,
+        None => {
+            calibration_file().ok_or("there is no cache folder: set XDG_CACHE_HOME or HOME, or use --out".to_owned())?
+        }
     };
     let file = Output::create(&path, false).map_err(|error| error.to_string())?;
     let calibration = fuseline::calibrate::calibrate(arguments.rounds.into())?;

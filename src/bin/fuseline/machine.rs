@@ -1,11 +1,10 @@
 //! The machine that commands plan for.
 
 use crate::Failure;
-use crate::cache::cache_folder;
 use crate::standard_error::tell;
-use fuseline::Machine;
 use fuseline::calibrate::MachineFile;
-use std::path::{Path, PathBuf};
+use fuseline::{Machine, calibration_file};
+use std::path::Path;
 
 /// The machine of `--machine default|FILE`: of the file, which must hold one; by default that of the last calibration,
 /// if there is one that fits this machine. `None` is the machine of the library's defaults.
@@ -16,7 +15,7 @@ pub(crate) fn machine(choice: Option<&str>) -> Result<Option<Machine>, Failure> 
             let machine = MachineFile::load(Path::new(file));
             machine.map(Some).map_err(|error| format!("--machine {file}: {error}").into())
         }
-        None => Ok(cached_file().filter(|path| path.exists()).and_then(|path| machine_of(&path))),
+        None => Ok(calibration_file().filter(|path| path.exists()).and_then(|path| machine_of(&path))),
     }
 }
 
@@ -32,9 +31,4 @@ fn machine_of(path: &Path) -> Option<Machine> {
             ));
         })
         .ok()
-}
-
-/// Where calibrations are kept.
-pub(crate) fn cached_file() -> Option<PathBuf> {
-    Some(cache_folder()?.join("machine.json"))
 }
