@@ -31,10 +31,10 @@ mod session_builder;
 mod user;
 
 pub use error::Error;
-pub use explain::{ExplainStage, StageCollector, StagePrinter};
+pub use explain::{BlocksPrinter, ExplainStage, StageCollector, StagePrinter};
 pub use expression::{
-    Axis, Compiled, CompiledExprs, Expr, ExprError, Matrix, Operand, OperandOf, Outputs, Place, Scalar, cbind, rbind,
-    where_,
+    Axis, Compiled, CompiledExprs, Expr, ExprError, Iteration, Matrix, Operand, OperandOf, Outputs, Place, Scalar,
+    cbind, rbind, where_,
 };
 pub use functions::ScriptFunctions;
 pub use fuseline_ir as ir;

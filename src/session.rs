@@ -338,9 +338,19 @@ impl Session {
         script: &Script,
         observer: &mut (dyn FnMut(usize, CompileStage<'_>) + Send),
     ) -> Result<(), Error> {
+        self.compile_program(&script.program, &SizeEnvironment::new(), observer)
+    }
+
+    /// [`Session::compile_blocks`] of a program that starts with variables of which this is known.
+    pub(crate) fn compile_program(
+        &self,
+        program: &Program,
+        environment: &SizeEnvironment,
+        observer: &mut (dyn FnMut(usize, CompileStage<'_>) + Send),
+    ) -> Result<(), Error> {
         on_own_stack(|| {
-            let mut program = script.program.clone();
-            propagate_sizes(&mut program, &SizeEnvironment::new(), &MetadataSizes)?;
+            let mut program = program.clone();
+            propagate_sizes(&mut program, environment, &MetadataSizes)?;
             let mut dags = Vec::new();
             collect_dags(&program.body, &mut dags);
             for function in program.functions.values() {

@@ -1,12 +1,13 @@
 //! Expressions built in Rust: values, places in errors, programs that are found again, and data that is not copied.
 
-use fuseline::ir::ops::{BinaryOp, Direction, UnaryOp};
-use fuseline::ir::{DataType, SizeInfo};
+use fuseline::ir::hop::HopOp;
+use fuseline::ir::ops::{AggOp, BinaryOp, Direction, UnaryOp};
+use fuseline::ir::{DataType, SizeInfo, Value};
 use fuseline::ndarray::{Array2, ShapeBuilder, array};
 use fuseline::sprs::CsMatI;
 use fuseline::{
-    Axis, BackendKind, Csr, Error, ExplainStage, Expr, Layout, Matrix, MatrixBlock, Mode, Operand, Scalar, Session,
-    cbind, rbind, where_,
+    Axis, BackendKind, Csr, Error, ExplainStage, Expr, Layout, Matrix, MatrixBlock, Mode, Operand, RuntimeValue,
+    Scalar, Session, cbind, rbind, where_,
 };
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -294,6 +295,104 @@ fn loops_of_the_host_are_one_program() {
     // The system has more unknowns than equations: the residual vanishes.
     let residual = session.eval((x.dot(Matrix::from(result)) - &y).abs().max()).unwrap();
     assert!(residual < 1e-9, "{residual}");
+}
+
+fn number(value: f64) -> Expr {
+    Expr::value(Value::F64(value))
+}
+
+const STEPS: f64 = 1000.0;
+
+/// The power method until it settles: the vector, its last change and the number of steps.
+fn power_method(gram: &Expr) -> Vec<Expr> {
+    let start = Expr::from(Matrix::from(array![[1.0], [1.0], [1.0]]));
+    Expr::while_loop(&[start, number(1.0), number(0.0)], |state| {
+        let [v, change, count] = state else { panic!("three values") };
+        let product = Expr::apply(HopOp::MatMul, &[gram, v]);
+        let square = Expr::apply(BinaryOp::Mult, &[&product, &product]);
+        let length = Expr::apply(HopOp::AggUnary(AggOp::Sum, Direction::All), &[&square]);
+        let next = Expr::apply(BinaryOp::Div, &[&product, &Expr::apply(UnaryOp::Sqrt, &[&length])]);
+        let moved = Expr::apply(UnaryOp::Abs, &[&Expr::apply(BinaryOp::Minus, &[&next, v])]);
+        let moved = Expr::apply(HopOp::AggUnary(AggOp::Max, Direction::All), &[&moved]);
+        let is_moving = Expr::apply(BinaryOp::Greater, &[change, &number(1e-12)]);
+        let goes_on = Expr::apply(BinaryOp::And, &[&is_moving, &Expr::apply(BinaryOp::Less, &[count, &number(STEPS)])]);
+        (goes_on, vec![next, moved, Expr::apply(BinaryOp::Plus, &[count, &number(1.0)])])
+    })
+}
+
+fn power_method_by_hand(gram: &Array2<f64>) -> (Vec<f64>, f64) {
+    let (mut v, mut change, mut count) = (vec![1.0; 3], 1.0, 0.0);
+    while change > 1e-12 && count < STEPS {
+        let product: Vec<f64> = (0..3).map(|i| (0..3).map(|j| gram[[i, j]] * v[j]).sum()).collect();
+        let length = product.iter().map(|x| x * x).sum::<f64>().sqrt();
+        let next: Vec<f64> = product.iter().map(|x| x / length).collect();
+        change = next.iter().zip(&v).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
+        (v, count) = (next, count + 1.0);
+    }
+    (v, count)
+}
+
+/// A loop reads a product that is the same in every iteration and is read after it, too.
+#[test]
+fn loops_run_in_the_engine() {
+    let a = array![[4.0, 1.0, 0.0], [1.0, 3.0, 1.0], [0.0, 1.0, 2.0]];
+    let (v, count) = power_method_by_hand(&a.t().dot(&a));
+    assert!((10.0..STEPS).contains(&count));
+    for backend in [BackendKind::Interp, BackendKind::Llvm] {
+        let Ok(session) = Session::builder().threads(2).backend(backend).build() else { continue };
+        let matrix = Matrix::from(a.clone());
+        let gram = Expr::from(matrix.t().dot(&matrix));
+        let results = power_method(&gram);
+        let total = Expr::apply(HopOp::AggUnary(AggOp::Sum, Direction::All), &[&gram]);
+        let value = session.eval([Expr::apply(BinaryOp::Plus, &[&results[2], &total])]).unwrap()[0].as_f64().unwrap();
+        // The last bits of a product decide when it settles.
+        assert!((value - (count + a.t().dot(&a).sum())).abs() <= 2.0, "{value} and {count}");
+        // It has not to run again for the values that it also left.
+        let Some(RuntimeValue::Matrix(left)) = results[0].known_value() else { panic!("it ran for all") };
+        close(&values(&left), &v, "the vector");
+    }
+}
+
+#[test]
+fn loops_that_differ_in_where_they_start_are_one_program() {
+    let session = session();
+    let doubled = |start: f64| {
+        let below = |x: &Expr| Expr::apply(BinaryOp::Less, &[x, &number(100.0)]);
+        Expr::while_loop(&[number(start)], |state| {
+            (below(&state[0]), vec![Expr::apply(BinaryOp::Mult, &[&state[0], &number(3.0)])])
+        })
+    };
+    let (values, first) = session.eval_with_statistics(&doubled(1.0)[..]).unwrap();
+    assert_eq!((values[0].as_f64(), first.dags_optimized), (Some(243.0), 3));
+    let (values, statistics) = session.eval_with_statistics(&doubled(5.0)[..]).unwrap();
+    assert_eq!((values[0].as_f64(), statistics.dags_optimized), (Some(135.0), 0));
+}
+
+#[test]
+fn loops_that_do_not_fit_are_told() {
+    let session = session();
+    let told = |left: &[Expr]| {
+        let results = Expr::while_loop(&[number(1.0)], |state| {
+            (Expr::apply(BinaryOp::Less, &[&state[0], &number(2.0)]), left.to_vec())
+        });
+        session.eval(&results[..]).unwrap_err().to_string()
+    };
+    let matrix = Expr::from(sample());
+    assert!(told(&[matrix]).contains("an iteration of a loop needs a number as input 1, not matrix"), "types");
+    assert!(told(&[]).contains("an iteration of a loop takes 1 inputs, not 0"), "numbers");
+    let misfit = Expr::from(sample().dot(&sample()));
+    assert!(told(&[misfit]).contains("tests/expressions.rs"), "places");
+}
+
+/// Loops that are built on each other are dropped without recursion.
+#[test]
+fn chains_of_loops_are_dropped() {
+    let mut x = number(1.0);
+    for _ in 0..200_000 {
+        let more = |x: &Expr| Expr::apply(BinaryOp::Less, &[x, &number(0.0)]);
+        x = Expr::while_loop(&[x], |state| (more(&state[0]), state.to_vec())).remove(0);
+    }
+    assert_eq!(x.depth(), 200_000);
 }
 
 #[test]

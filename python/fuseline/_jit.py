@@ -29,37 +29,29 @@ def jit(function: F) -> F:
     return functools.update_wrapper(_native.Jit(function), function)  # type: ignore[return-value]
 
 
-def _refuse_within_jit(value: Any) -> None:
-    """Loops run outside of compiled functions: what is traced has no values to decide by."""
-    values = value if isinstance(value, (tuple, list)) else [value]
-    if any(isinstance(x, _native.Array) and x._is_traced for x in values):
-        raise TypeError(
-            "fl.while_loop and fl.fori_loop run outside of functions under fl.jit: call them from a function that is not "
-            "compiled (their bodies are compiled, too)"
-        )
-
-
 def while_loop(condition: Callable[[Any], Any], body: Callable[[Any], Any], initial: Any) -> Any:
-    """Applies ``body`` to a value, or a tuple of values, as long as ``condition`` holds of it.
+    """Applies ``body`` to a value as long as ``condition`` holds of it, and gives the value that is left.
 
-    Both are compiled. The loop itself runs outside of compiled functions.
+    The value is an array or a number, or a tuple, list or dictionary of such; ``body`` leaves one of the same structure.
+    Both functions are called once or a few times, with arrays that have no values yet, and the loop then runs as one
+    compiled program, within functions under :func:`jit`, too. The result is lazy, as all are.
+
+    Shapes may change from iteration to iteration, numbers of dimensions may not. Types widen to what iterations leave.
+
+    >>> import fuseline as fl
+    >>> float(fl.while_loop(lambda x: x <= 1000.0, lambda x: x * 2.0, 1.0))
+    1024.0
     """
-    _refuse_within_jit(initial)
-    step, holds = jit(body), jit(condition)
-    value = initial
-    while bool(holds(value)):
-        value = step(value)
-    return value
+    return _native.while_loop(condition, body, initial)
 
 
-def fori_loop(start: int, stop: int, body: Callable[[int, Any], Any], initial: Any) -> Any:
-    """Applies ``body`` to each number from ``start`` to before ``stop`` and a value, or a tuple of values.
+def fori_loop(start: Any, stop: Any, body: Callable[[Any, Any], Any], initial: Any) -> Any:
+    """Applies ``body`` to each integer from ``start`` to before ``stop`` and a value, and gives the value that is left.
 
-    The body is compiled. The loop itself runs outside of compiled functions.
+    Like :func:`while_loop`; ``start`` and ``stop`` may be integers that are yet to be computed.
+
+    >>> import fuseline as fl
+    >>> int(fl.fori_loop(1, 6, lambda i, product: product * i, 1))
+    120
     """
-    _refuse_within_jit(initial)
-    step = jit(body)
-    value = initial
-    for i in range(start, stop):
-        value = step(i, value)
-    return value
+    return _native.fori_loop(start, stop, body, initial)

@@ -66,6 +66,11 @@ impl Array {
         if let Some(dims) = self.expr.size().known_dims() {
             return Ok(dims);
         }
+        if jit::is_traced(&self.expr) {
+            return Err(PyTypeError::new_err(
+                "the shape of this array is not known before the function or loop runs: it depends on data, or changes",
+            ));
+        }
         let value = value_of(py, &self.expr)?;
         value.size().known_dims().ok_or_else(|| PyValueError::new_err("the shape is not known"))
     }
@@ -122,12 +127,6 @@ impl Array {
     #[getter]
     fn is_computed(&self) -> bool {
         self.expr.known_value().is_some()
-    }
-
-    /// Whether it depends on the arguments of a function that is being traced.
-    #[getter]
-    fn _is_traced(&self) -> bool {
-        jit::is_traced(&self.expr)
     }
 
     /// Before the arrays of NumPy, pandas and others in operators of two.

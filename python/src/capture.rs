@@ -31,7 +31,7 @@ pub(crate) struct Operand {
 }
 
 /// The type of an operand's elements.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Kind {
     Of(DType),
     Weak(Weak),

@@ -6,12 +6,13 @@ use crate::capture::{self, Kind};
 use crate::dtype::{DType, Weak};
 use crate::place;
 use crate::session::{self, Evaluator};
+use crate::tree::{Arguments, Tree, container};
 use crate::value::values_of;
 use fuseline::ir::{DataType, SizeInfo};
 use fuseline::{CompiledExprs, Expr, RuntimeValue, Variables};
 use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyList, PyTuple};
+use pyo3::types::{PyDict, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -38,8 +39,8 @@ pub(crate) fn is_traced(expr: &Expr) -> bool {
 /// The error for a value that a traced function asks for.
 pub(crate) fn traced_value() -> PyErr {
     PyTypeError::new_err(
-        "within a function under fl.jit an array has no value yet: use fl.where in place of if; loops that depend on data \
-         run outside of such functions, with fl.while_loop or fl.fori_loop",
+        "within a function under fl.jit, or a loop's body, an array has no value yet: use fl.where in place of if, and \
+         fl.while_loop or fl.fori_loop in place of loops that depend on data",
     )
 }
 
@@ -57,130 +58,6 @@ struct Argument {
 enum ArgumentKind {
     Of(DType),
     Weak(Weak),
-}
-
-/// What stands at a position of the arguments or results: arrays by number, other objects, and these in tuples, lists and
-/// dictionaries.
-enum Tree {
-    Array(usize),
-    Static(Py<PyAny>),
-    Tuple(Vec<Tree>),
-    /// A tuple whose positions have names, with its class.
-    Named(Py<PyAny>, Vec<Tree>),
-    List(Vec<Tree>),
-    Dict(Vec<(Py<PyAny>, Tree)>),
-}
-
-impl Tree {
-    /// Whether two have arrays at the same positions, and equal objects at the others.
-    fn is_like(&self, py: Python<'_>, other: &Tree) -> PyResult<bool> {
-        let all = |one: &[Tree], other: &[Tree]| -> PyResult<bool> {
-            if one.len() != other.len() {
-                return Ok(false);
-            }
-            for (one, other) in one.iter().zip(other) {
-                if !one.is_like(py, other)? {
-                    return Ok(false);
-                }
-            }
-            Ok(true)
-        };
-        match (self, other) {
-            (Tree::Array(one), Tree::Array(other)) => Ok(one == other),
-            (Tree::Static(one), Tree::Static(other)) => {
-                let (one, other) = (one.bind(py), other.bind(py));
-                Ok(one.is(other) || one.get_type().is(other.get_type()) && one.eq(other)?)
-            }
-            (Tree::Tuple(one), Tree::Tuple(other)) | (Tree::List(one), Tree::List(other)) => all(one, other),
-            (Tree::Named(class, one), Tree::Named(other_class, other)) => Ok(class.is(other_class) && all(one, other)?),
-            (Tree::Dict(one), Tree::Dict(other)) => {
-                if one.len() != other.len() {
-                    return Ok(false);
-                }
-                for ((one_key, one), (other_key, other)) in one.iter().zip(other) {
-                    if !one_key.bind(py).eq(other_key.bind(py))? || !one.is_like(py, other)? {
-                        return Ok(false);
-                    }
-                }
-                Ok(true)
-            }
-            _ => Ok(false),
-        }
-    }
-
-    /// The objects, with these in the place of arrays.
-    fn filled<'py>(&self, py: Python<'py>, arrays: &[Bound<'py, PyAny>]) -> PyResult<Bound<'py, PyAny>> {
-        let all = |trees: &[Tree]| trees.iter().map(|tree| tree.filled(py, arrays)).collect::<PyResult<Vec<_>>>();
-        Ok(match self {
-            Tree::Array(number) => arrays[*number].clone(),
-            Tree::Static(object) => object.bind(py).clone(),
-            Tree::Tuple(trees) => PyTuple::new(py, all(trees)?)?.into_any(),
-            Tree::Named(class, trees) => class.bind(py).call1(PyTuple::new(py, all(trees)?)?)?,
-            Tree::List(trees) => PyList::new(py, all(trees)?)?.into_any(),
-            Tree::Dict(trees) => {
-                let dict = PyDict::new(py);
-                for (key, tree) in trees {
-                    dict.set_item(key, tree.filled(py, arrays)?)?;
-                }
-                dict.into_any()
-            }
-        })
-    }
-}
-
-/// Takes arguments apart.
-#[derive(Default)]
-struct Arguments {
-    operands: Vec<capture::Operand>,
-}
-
-impl Arguments {
-    fn tree(&mut self, object: &Bound<'_, PyAny>) -> PyResult<Tree> {
-        if let Ok(array) = object.cast::<Array>() {
-            return Ok(self.push(array.get().operand()));
-        }
-        let is_static = object.is_none()
-            || object.is_instance_of::<PyBool>()
-            || object.is_callable()
-            || crate::numpy::is_truth_value(object)?;
-        if is_static {
-            return Ok(Tree::Static(object.clone().unbind()));
-        }
-        if let Some(tree) = container(object, &mut |item| self.tree(item))? {
-            return Ok(tree);
-        }
-        match capture::operand(object)? {
-            Some(operand) => Ok(self.push(operand)),
-            None => Ok(Tree::Static(object.clone().unbind())),
-        }
-    }
-
-    fn push(&mut self, operand: capture::Operand) -> Tree {
-        self.operands.push(operand);
-        Tree::Array(self.operands.len() - 1)
-    }
-}
-
-/// A tuple, a list or a dictionary, taken apart; `None` for other objects.
-fn container(
-    object: &Bound<'_, PyAny>,
-    part: &mut dyn FnMut(&Bound<'_, PyAny>) -> PyResult<Tree>,
-) -> PyResult<Option<Tree>> {
-    if let Ok(tuple) = object.cast::<PyTuple>() {
-        let trees = tuple.iter().map(|item| part(&item)).collect::<PyResult<_>>()?;
-        if object.hasattr("_fields")? {
-            return Ok(Some(Tree::Named(object.get_type().into_any().unbind(), trees)));
-        }
-        return Ok(Some(Tree::Tuple(trees)));
-    }
-    if let Ok(list) = object.cast::<PyList>() {
-        return Ok(Some(Tree::List(list.iter().map(|item| part(&item)).collect::<PyResult<_>>()?)));
-    }
-    if let Ok(dict) = object.cast::<PyDict>() {
-        let trees = dict.iter().map(|(key, item)| Ok((key.unbind(), part(&item)?)));
-        return Ok(Some(Tree::Dict(trees.collect::<PyResult<_>>()?)));
-    }
-    Ok(None)
 }
 
 impl Argument {

@@ -22,6 +22,7 @@ mod place;
 mod reduce;
 mod script;
 mod session;
+mod tree;
 mod value;
 
 use pyo3::prelude::*;
@@ -74,6 +75,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(functions::diag, module)?,
         wrap_pyfunction!(functions::rint, module)?,
         wrap_pyfunction!(functions::read_file, module)?,
+        wrap_pyfunction!(loops::while_loop, module)?,
+        wrap_pyfunction!(loops::fori_loop, module)?,
         wrap_pyfunction!(look::explain_text, module)?,
         wrap_pyfunction!(look::explain_svg, module)?,
         wrap_pyfunction!(look::stats, module)?,

@@ -234,23 +234,6 @@ def test_docstrings_stay():
     assert f.__doc__ == "What it does." and f.__name__ == "f" and f.__wrapped__(1) == 1
 
 
-def test_loops():
-    assert float(fl.while_loop(lambda x: x < 100, lambda x: x * 2, 1.0)) == 128.0
-    total = fl.fori_loop(0, 10, lambda i, x: x + i, fl.matrix(np.zeros(3)))
-    np.testing.assert_allclose(total.numpy(), 45.0)
-    x, n = fl.while_loop(lambda s: s[1] < 3, lambda s: (s[0] * 2, s[1] + 1), (np.ones(2), 0.0))
-    np.testing.assert_allclose(x.numpy(), 8.0)
-
-
-def test_loops_within_functions_are_refused():
-    @fl.jit
-    def f(x):
-        return fl.while_loop(lambda x: x.sum() < 10, lambda x: x * 2, x)
-
-    with pytest.raises(TypeError, match="run outside of functions under fl.jit"):
-        f(np.ones(3))
-
-
 def test_long_loops_of_python():
     """A loop that builds one expression on top of the other is one program, run often."""
     X, w0, y = data(30, 5)

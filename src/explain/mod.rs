@@ -144,6 +144,41 @@ fn row_vectors(compiled: &CompiledCPlan) -> String {
     }
 }
 
+/// Collects one stage of the compilations of a program's blocks as text, under their numbers.
+#[derive(Debug)]
+pub struct BlocksPrinter {
+    printer: StagePrinter,
+    blocks: Vec<(usize, String)>,
+}
+
+impl BlocksPrinter {
+    /// A printer of this stage.
+    pub fn new(stage: ExplainStage) -> Self {
+        BlocksPrinter { printer: StagePrinter::new(stage), blocks: Vec::new() }
+    }
+
+    /// Appends the stage's text, if it is the one to show, to that of the block.
+    pub fn observe(&mut self, block: usize, stage: &CompileStage<'_>) {
+        self.printer.observe(stage);
+        let text = self.printer.take();
+        match self.blocks.last_mut() {
+            _ if text.is_empty() => {}
+            Some((last, so_far)) if *last == block => so_far.push_str(&text),
+            _ => self.blocks.push((block, text)),
+        }
+    }
+
+    /// The texts of the blocks that have one.
+    pub(crate) fn into_texts(self) -> impl Iterator<Item = String> {
+        self.blocks.into_iter().map(|(_, text)| text)
+    }
+
+    /// What was collected.
+    pub fn into_text(self) -> String {
+        self.blocks.into_iter().map(|(block, text)| format!("# block {block}\n{text}\n")).collect()
+    }
+}
+
 /// The text form of a DAG, with the memory that operators on matrices need for their inputs and output as comments.
 fn with_memory(dag: &HopDag) -> String {
     let estimates = estimate_memory(dag);

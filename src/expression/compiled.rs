@@ -1,7 +1,7 @@
 //! Expressions that are compiled once and run many times.
 
 use super::eval::{Outputs, taken};
-use super::expr::Expr;
+use super::expr::{Expr, State};
 use super::program::{ExprProgram, Symbol};
 use super::programs::KeptProgram;
 use crate::error::Error;
@@ -75,7 +75,7 @@ impl Session {
     pub fn compile_exprs(&self, exprs: &[Expr]) -> Result<CompiledExprs, Error> {
         self.compute(&constants(exprs), &mut |_| {})?;
         let program = ExprProgram::of(exprs)?;
-        let kept = self.programs.find(&program);
+        let kept = self.kept_program(&program)?;
         let ExprProgram { captured, symbols, .. } = program;
         Ok(CompiledExprs { kept, symbols, captured, outputs: exprs.len() })
     }
@@ -107,18 +107,25 @@ fn constants(exprs: &[Expr]) -> Vec<Expr> {
         if !seen.insert(expr.address()) {
             continue;
         }
-        let Some((op, operands)) = expr.producer() else { continue };
-        let reduces = matches!(
-            op,
-            HopOp::MatMul | HopOp::AggUnary(..) | HopOp::Cumulative(_) | HopOp::Item(_) | HopOp::Parameterized { .. }
-        );
-        if reduces && !expr.is_symbolic() && expr.data_type() != DataType::List {
+        if is_worth_a_value(&expr) && !expr.is_symbolic() && expr.data_type() != DataType::List {
             found.push(expr);
         } else {
-            pending.extend(operands);
+            pending.extend(expr.operands());
         }
     }
     found
+}
+
+/// Whether a value is computed apart from what reads it.
+pub(super) fn is_worth_a_value(expr: &Expr) -> bool {
+    match &*expr.state() {
+        State::Operation(op, _) => matches!(
+            op,
+            HopOp::MatMul | HopOp::AggUnary(..) | HopOp::Cumulative(_) | HopOp::Item(_) | HopOp::Parameterized { .. }
+        ),
+        State::LoopResult(..) => true,
+        State::Value(_) | State::Symbol(_) | State::Failed(_) => false,
+    }
 }
 
 impl<O: Outputs> Compiled<'_, O> {

@@ -197,7 +197,7 @@ impl Session {
         if let Some(symbol) = program.symbols.first() {
             return Err(Error::UnboundInput(symbol.name.to_string()));
         }
-        let kept = self.programs.find(&program);
+        let kept = self.kept_program(&program)?;
         let (values, statistics) = self.run_kept(&kept, program.captured, pending.len(), observer)?;
         for (expr, value) in pending.iter().zip(values) {
             expr.resolve(value);

@@ -5,11 +5,11 @@ use super::expr::Expr;
 use super::program::ExprProgram;
 use crate::error::Error;
 use crate::explain::document::ExplainDocument;
-use crate::explain::{ExplainStage, StageCollector, StagePrinter};
+use crate::explain::{BlocksPrinter, ExplainStage, StageCollector};
 use crate::options::{BackendKind, CompileOptions};
 use crate::session::Session;
-use fuseline_ir::hop::{HopDag, HopOp};
-use fuseline_runtime::RuntimeValue;
+use fuseline_ir::program::Program;
+use fuseline_passes::size::SizeEnvironment;
 
 impl Session {
     /// A stage of the compilation of expressions, as text.
@@ -27,16 +27,18 @@ impl Session {
     /// # Errors
     /// Operands that do not fit.
     pub fn explain<O: Outputs>(&self, outputs: O, stage: ExplainStage) -> Result<String, Error> {
-        let dag = explained_dag(&outputs)?;
-        let mut printer = StagePrinter::new(stage);
+        let Explained { program, environment } = explained(self, &outputs)?;
+        let mut printer = BlocksPrinter::new(stage);
         if stage.needs_code() {
             let backend = BackendKind::for_measurement();
             let options = CompileOptions { keep_code: true, backend, code_folder: None, ..self.options().clone() };
-            self.reconfigured(options)?.compile_dag(&dag, &mut |stage| printer.observe(&stage))?;
+            self.reconfigured(options)?
+                .compile_program(&program, &environment, &mut |block, stage| printer.observe(block, &stage))?;
         } else {
-            self.compile_dag(&dag, &mut |stage| printer.observe(&stage))?;
+            self.compile_program(&program, &environment, &mut |block, stage| printer.observe(block, &stage))?;
         }
-        Ok(printer.take())
+        // A single block needs no number.
+        Ok(if program.body.len() == 1 { printer.into_texts().collect() } else { printer.into_text() })
     }
 
     /// A stage of the compilation of expressions as data, which can be drawn; `None` where the stage is no graph.
@@ -59,22 +61,26 @@ impl Session {
         stage: ExplainStage,
     ) -> Result<Option<ExplainDocument>, Error> {
         let Some(mut collector) = StageCollector::new(stage) else { return Ok(None) };
-        self.compile_dag(&explained_dag(&outputs)?, &mut |stage| collector.observe("expression", &stage))?;
+        let Explained { program, environment } = explained(self, &outputs)?;
+        let is_single = program.body.len() == 1;
+        self.compile_program(&program, &environment, &mut |block, stage| {
+            let name = if is_single { "expression".to_owned() } else { format!("block {block}") };
+            collector.observe(&name, &stage);
+        })?;
         Ok(Some(collector.into_document()))
     }
 }
 
-/// The DAG of expressions with the sizes of what it reads.
-fn explained_dag(outputs: &impl Outputs) -> Result<HopDag, Error> {
+/// The program of expressions, and what is known of the variables that it starts with.
+struct Explained {
+    program: Program,
+    environment: SizeEnvironment,
+}
+
+fn explained(session: &Session, outputs: &impl Outputs) -> Result<Explained, Error> {
     let mut exprs: Vec<Expr> = Vec::new();
     outputs.append_to(&mut exprs);
-    let ExprProgram { mut dag, captured, .. } = ExprProgram::of(&exprs)?;
-    for hop in dag.hops.values_mut() {
-        if let HopOp::Read(name) = &hop.op
-            && let Some(value @ RuntimeValue::Matrix(_)) = captured.get(name)
-        {
-            hop.size = value.size();
-        }
-    }
-    Ok(dag)
+    let program = ExprProgram::of(&exprs)?;
+    let simplified = session.simplified_expressions(&program, &program.environment(false))?;
+    Ok(Explained { program: simplified, environment: program.environment(true) })
 }

@@ -1,6 +1,7 @@
 //! Nodes of the graph that expressions are: values, symbols for values to come, and operations.
 
 use super::failure::{Described, ExprError, Place};
+use super::while_loop::WhileLoop;
 use fuseline_ir::hop::infer::ShapeError;
 use fuseline_ir::hop::{Hop, HopDag, HopId, HopOp, Inputs, ShapeOp};
 use fuseline_ir::{DataType, SizeInfo, Value};
@@ -8,7 +9,7 @@ use fuseline_matrix::MatrixBlock;
 use fuseline_runtime::RuntimeValue;
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// An expression of any type; cheap to clone.
 ///
@@ -54,6 +55,8 @@ pub(super) enum State {
     Symbol(Arc<str>),
     /// An operation on others.
     Operation(HopOp, Operands),
+    /// One of the values that a loop ends with.
+    LoopResult(Arc<WhileLoop>, usize),
     /// What could not be built.
     Failed(Arc<ExprError>),
 }
@@ -93,7 +96,7 @@ impl Expr {
     pub fn apply_at(op: impl Into<HopOp>, operands: &[&Expr], place: Place) -> Expr {
         let op = op.into();
         if let Some(failed) = operands.iter().find_map(|operand| operand.failure()) {
-            return Expr::node(place, DataType::MATRIX, SizeInfo::UNKNOWN, 0, State::Failed(failed));
+            return Expr::failed_before(failed, place);
         }
         match inferred(&op, operands) {
             Ok((data_type, size)) => {
@@ -106,7 +109,7 @@ impl Expr {
     }
 
     /// An operation that cannot be.
-    fn failed(error: ShapeError, operands: &[&Expr], place: Place) -> Expr {
+    pub(super) fn failed(error: ShapeError, operands: &[&Expr], place: Place) -> Expr {
         let described = |operand: &&Expr| Described {
             data_type: operand.data_type(),
             size: operand.size(),
@@ -116,10 +119,22 @@ impl Expr {
         Expr::node(place, DataType::MATRIX, SizeInfo::UNKNOWN, 0, State::Failed(Arc::new(error)))
     }
 
+    /// What failed before.
+    pub(super) fn failed_before(error: Arc<ExprError>, place: Place) -> Expr {
+        Expr::node(place, DataType::MATRIX, SizeInfo::UNKNOWN, 0, State::Failed(error))
+    }
+
+    /// A value that a loop ends with, of the type and size that the loop's symbol for it has.
+    pub(super) fn loop_result(of: &Arc<WhileLoop>, position: usize, symbol: &Expr, place: Place) -> Expr {
+        let depth = 1 + of.operands().iter().map(Expr::depth).max().unwrap_or(0);
+        Expr::node(place, symbol.data_type(), symbol.size(), depth, State::LoopResult(Arc::clone(of), position))
+    }
+
     fn node(place: Place, data_type: DataType, size: SizeInfo, depth: u32, state: State) -> Expr {
         let is_symbolic = match &state {
             State::Symbol(_) => true,
             State::Operation(_, operands) => operands.iter().any(Expr::is_symbolic),
+            State::LoopResult(of, _) => of.operands().iter().any(Expr::is_symbolic),
             State::Value(_) | State::Failed(_) => false,
         };
         Expr(Arc::new(Node {
@@ -175,6 +190,14 @@ impl Expr {
         }
     }
 
+    /// The name, where it is a symbol.
+    pub(super) fn symbol_name(&self) -> Option<Arc<str>> {
+        match &*self.state() {
+            State::Symbol(name) => Some(Arc::clone(name)),
+            _ => None,
+        }
+    }
+
     /// Why the expression cannot be computed, where its operands do not fit.
     pub fn failure(&self) -> Option<Arc<ExprError>> {
         match &*self.state() {
@@ -186,7 +209,7 @@ impl Expr {
     /// Operations on the longest way to a value that is there.
     pub fn depth(&self) -> u32 {
         match &*self.state() {
-            State::Operation(..) => self.0.depth.load(Ordering::Relaxed),
+            State::Operation(..) | State::LoopResult(..) => self.0.depth.load(Ordering::Relaxed),
             State::Value(_) | State::Symbol(_) | State::Failed(_) => 0,
         }
     }
@@ -213,7 +236,7 @@ impl Expr {
     /// Takes over a value that was computed; what it was computed from is given up.
     pub(super) fn resolve(&self, value: RuntimeValue) {
         let before = match &mut *self.state() {
-            state @ State::Operation(..) => std::mem::replace(state, State::Value(value)),
+            state @ (State::Operation(..) | State::LoopResult(..)) => std::mem::replace(state, State::Value(value)),
             _ => return,
         };
         drop(before);
@@ -227,6 +250,20 @@ impl Expr {
         }
     }
 
+    /// What an expression that is yet to be computed is computed from.
+    pub(super) fn operands(&self) -> Operands {
+        match &*self.state() {
+            State::Operation(_, operands) => operands.clone(),
+            State::LoopResult(of, _) => of.operands().into(),
+            State::Value(_) | State::Symbol(_) | State::Failed(_) => Operands::new(),
+        }
+    }
+
+    /// A reference that does not hold the expression.
+    pub(super) fn downgrade(&self) -> WeakExpr {
+        WeakExpr(Arc::downgrade(&self.0))
+    }
+
     /// A scalar that is known while the expression is built: a literal, or a fact of a known shape.
     fn known_scalar(&self) -> Option<Value> {
         match &*self.state() {
@@ -234,6 +271,17 @@ impl Expr {
             State::Operation(HopOp::Shape(op), operands) => known_extent(*op, operands.first()?.size()),
             _ => None,
         }
+    }
+}
+
+/// An expression that somebody else may hold.
+#[derive(Debug)]
+pub(super) struct WeakExpr(Weak<Node>);
+
+impl WeakExpr {
+    /// The expression, where somebody holds it.
+    pub(super) fn upgrade(&self) -> Option<Expr> {
+        self.0.upgrade().map(Expr)
     }
 }
 
@@ -261,8 +309,13 @@ impl Drop for Node {
 
 /// The operands of a node that goes.
 fn taken(state: &mut Mutex<State>) -> Operands {
-    match state.get_mut().unwrap_or_else(PoisonError::into_inner) {
+    let state = state.get_mut().unwrap_or_else(PoisonError::into_inner);
+    match state {
         State::Operation(_, operands) => std::mem::take(operands),
+        State::LoopResult(..) => match std::mem::replace(state, State::Symbol("".into())) {
+            State::LoopResult(of, _) => Arc::into_inner(of).map_or_else(Operands::new, WhileLoop::into_exprs),
+            _ => Operands::new(),
+        },
         _ => Operands::new(),
     }
 }

@@ -1,23 +1,26 @@
-//! From the graph of expressions to a DAG of high-level operators, and what it reads.
+//! Expressions as a program: statement blocks with DAGs of high-level operators, and what they read.
 //!
-//! The DAG says nothing of sizes and, where plans gain nothing from them, of the values of scalars: expressions that
+//! The DAGs say nothing of sizes and, where plans gain nothing from them, of the values of scalars: expressions that
 //! differ in these alone are one program, which is compiled once.
 
-use super::expr::{Expr, State};
+use super::expr::Expr;
+use super::lower::Lowering;
 use crate::error::Error;
-use fuseline_ir::hop::{Hop, HopDag, HopId, HopOp, Inputs, ReorgOp, ShapeOp};
-use fuseline_ir::ops::{BinaryOp, TernaryOp};
-use fuseline_ir::{DataType, SizeInfo, Value};
-use fuseline_matrix::MatrixBlock;
-use fuseline_runtime::{RuntimeValue, Variables};
-use std::collections::HashMap;
+use fuseline_ir::hop::{Hop, HopDag, HopOp};
+use fuseline_ir::program::{Predicate, StatementBlock};
+use fuseline_ir::{DataType, Value};
+use fuseline_passes::size::{SizeEnvironment, VariableFacts};
+use fuseline_runtime::Variables;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 /// Expressions as a program.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct ExprProgram {
-    pub(super) dag: HopDag,
+    /// One block, where there are no loops.
+    pub(super) body: Vec<StatementBlock>,
+    /// How many results it has.
+    pub(super) outputs: usize,
     /// The values that it reads and that are there.
     pub(super) captured: Variables,
     /// The values that it reads and that are bound before each run.
@@ -31,7 +34,7 @@ pub(super) struct ExprProgram {
 pub(super) struct Symbol {
     pub(super) name: Arc<str>,
     pub(super) data_type: DataType,
-    /// The variable of the DAG, which does not depend on the name: programs that differ in names are one.
+    /// The variable of the program, which does not depend on the name: programs that differ in names are one.
     pub(super) variable: String,
 }
 
@@ -61,37 +64,82 @@ impl ExprProgram {
     /// # Errors
     /// One of them could not be built.
     pub(super) fn of(roots: &[Expr]) -> Result<ExprProgram, Error> {
-        let mut builder = Builder::default();
-        for (position, root) in roots.iter().enumerate() {
-            let hop = builder.build(root)?;
-            builder.program.dag.write(&output_name(position), hop);
-        }
-        Ok(builder.program)
+        let outputs: Vec<(String, Expr)> =
+            roots.iter().enumerate().map(|(position, root)| (output_name(position), root.clone())).collect();
+        Lowering::default().program(&outputs)
     }
 
-    /// A hash of the DAG.
+    /// What is known of the variables that it starts with: types and, where they are asked for, sizes.
+    pub(super) fn environment(&self, with_sizes: bool) -> SizeEnvironment {
+        let mut environment = SizeEnvironment::new();
+        for (name, value) in &self.captured {
+            let facts = match value.data_type() {
+                data_type if with_sizes && data_type.is_matrix() => {
+                    VariableFacts { size: value.size(), ..VariableFacts::of_type(data_type) }
+                }
+                data_type => VariableFacts::of_type(data_type),
+            };
+            environment.set(name, facts);
+        }
+        for symbol in &self.symbols {
+            environment.set(&symbol.variable, VariableFacts::of_type(symbol.data_type));
+        }
+        environment
+    }
+
+    /// A hash of the blocks.
     pub(super) fn hash(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
-        for hop in self.dag.hops.values() {
-            hash_op(&hop.op, &mut hasher);
-            hop.data_type.hash(&mut hasher);
-            hop.inputs.hash(&mut hasher);
-        }
-        for output in &self.dag.outputs {
-            output.hop.hash(&mut hasher);
-        }
+        hash_blocks(&self.body, &mut hasher);
         hasher.finish()
     }
 }
 
-impl Default for ExprProgram {
-    fn default() -> Self {
-        ExprProgram { dag: HopDag::new(), captured: Variables::new(), symbols: Vec::new(), kept: Vec::new() }
+fn hash_blocks(blocks: &[StatementBlock], hasher: &mut impl Hasher) {
+    for block in blocks {
+        std::mem::discriminant(block).hash(hasher);
+        match block {
+            StatementBlock::Basic(dag) => hash_dag(dag, hasher),
+            StatementBlock::While { predicate, body, .. } => {
+                hash_blocks(&predicate.prelude, hasher);
+                hash_dag(&predicate.dag, hasher);
+                hash_blocks(body, hasher);
+            }
+            // Expressions make no others.
+            StatementBlock::Call(_) | StatementBlock::If { .. } | StatementBlock::For { .. } => {}
+        }
     }
 }
 
+fn hash_dag(dag: &HopDag, hasher: &mut impl Hasher) {
+    for hop in dag.hops.values() {
+        hash_op(&hop.op, hasher);
+        hop.data_type.hash(hasher);
+        hop.inputs.hash(hasher);
+    }
+    for output in &dag.outputs {
+        output.hop.hash(hasher);
+    }
+}
+
+/// Whether blocks of expressions compute the same of what they read.
+pub(super) fn are_same_blocks(one: &[StatementBlock], other: &[StatementBlock]) -> bool {
+    let is_same_predicate = |one: &Predicate, other: &Predicate| {
+        are_same_blocks(&one.prelude, &other.prelude) && is_same_dag(&one.dag, &other.dag)
+    };
+    let is_same = |(one, other): (&StatementBlock, &StatementBlock)| match (one, other) {
+        (StatementBlock::Basic(one), StatementBlock::Basic(other)) => is_same_dag(one, other),
+        (
+            StatementBlock::While { predicate, body, .. },
+            StatementBlock::While { predicate: other_predicate, body: other_body, .. },
+        ) => is_same_predicate(predicate, other_predicate) && are_same_blocks(body, other_body),
+        _ => false,
+    };
+    one.len() == other.len() && one.iter().zip(other).all(is_same)
+}
+
 /// Whether two DAGs compute the same of what they read.
-pub(super) fn is_same_dag(one: &HopDag, other: &HopDag) -> bool {
+fn is_same_dag(one: &HopDag, other: &HopDag) -> bool {
     let is_same_op = |one: &HopOp, other: &HopOp| match (one, other) {
         (HopOp::Literal(one), HopOp::Literal(other)) => one.same_bits(other),
         (one, other) => one == other,
@@ -128,157 +176,4 @@ pub(super) fn hash_op(op: &HopOp, hasher: &mut impl Hasher) {
         // What is left is told apart by comparison.
         _ => {}
     }
-}
-
-#[derive(Default)]
-struct Builder {
-    program: ExprProgram,
-    /// The operators of nodes, by address.
-    hops: HashMap<usize, HopId>,
-    literals: Vec<(Value, HopId)>,
-    matrices: Vec<(MatrixBlock, HopId)>,
-}
-
-impl Builder {
-    /// The operator of an expression, after those of its operands.
-    fn build(&mut self, root: &Expr) -> Result<HopId, Error> {
-        let mut pending = vec![root.clone()];
-        while let Some(expr) = pending.last() {
-            if self.hops.contains_key(&expr.address()) {
-                pending.pop();
-                continue;
-            }
-            let state = expr.state().clone();
-            let hop = match state {
-                State::Failed(error) => return Err(Error::Expression(error)),
-                State::Value(value) => self.read_value(value),
-                State::Symbol(name) => self.read_symbol(name, expr.data_type()),
-                State::Operation(op, operands) => {
-                    let waiting = pending.len();
-                    let missing = operands.iter().enumerate().filter(|(position, operand)| {
-                        literal(&op, *position, &operands).is_none() && !self.hops.contains_key(&operand.address())
-                    });
-                    let missing: Vec<Expr> = missing.map(|(_, operand)| operand.clone()).collect();
-                    pending.extend(missing);
-                    if pending.len() > waiting {
-                        continue;
-                    }
-                    self.operation(op, &operands, pending[waiting - 1].data_type())
-                }
-            };
-            let done = pending.pop().map(|expr| expr.address());
-            self.hops.extend(done.map(|address| (address, hop)));
-        }
-        Ok(self.hops[&root.address()])
-    }
-
-    fn operation(&mut self, op: HopOp, operands: &[Expr], data_type: DataType) -> HopId {
-        let mut inputs = Inputs::new();
-        if !matches!(op, HopOp::MatMul | HopOp::Reorg(ReorgOp::Transpose)) {
-            self.note_kept(operands);
-        }
-        for (position, operand) in operands.iter().enumerate() {
-            let input = match literal(&op, position, operands) {
-                Some(value) => self.literal(value),
-                None => self.hops[&operand.address()],
-            };
-            inputs.push(input);
-        }
-        self.push(op, inputs, data_type)
-    }
-
-    fn note_kept(&mut self, operands: &[Expr]) {
-        let is_pending = |expr: &&Expr| expr.is_kept() && expr.depth() > 0 && !expr.is_symbolic();
-        for operand in operands.iter().filter(is_pending) {
-            if !self.program.kept.iter().any(|known| known.is_same(operand)) {
-                self.program.kept.push(operand.clone());
-            }
-        }
-    }
-
-    fn literal(&mut self, value: Value) -> HopId {
-        if let Some((_, hop)) = self.literals.iter().find(|(known, _)| known.same_bits(&value)) {
-            return *hop;
-        }
-        let hop = self.program.dag.literal(value.clone());
-        self.literals.push((value, hop));
-        hop
-    }
-
-    /// The read of a value. Matrices of the same memory are one, however often the host has handed them over.
-    fn read_value(&mut self, value: RuntimeValue) -> HopId {
-        if let RuntimeValue::Matrix(block) = &value
-            && let Some((_, hop)) = self.matrices.iter().find(|(known, _)| known.reads_same(block))
-        {
-            return *hop;
-        }
-        let name = format!("in{}", self.program.captured.len());
-        let data_type = value.data_type();
-        let hop = self.push(HopOp::Read(name.clone()), Inputs::new(), data_type);
-        if let RuntimeValue::Matrix(block) = &value {
-            self.matrices.push((block.clone(), hop));
-        }
-        self.program.captured.insert(name, value);
-        hop
-    }
-
-    fn read_symbol(&mut self, name: Arc<str>, data_type: DataType) -> HopId {
-        let known = self.program.symbols.iter().find(|symbol| symbol.name == name);
-        let variable = match known {
-            Some(symbol) => symbol.variable.clone(),
-            None => {
-                let variable = format!("symbol{}", self.program.symbols.len());
-                self.program.symbols.push(Symbol { name, data_type, variable: variable.clone() });
-                variable
-            }
-        };
-        self.push(HopOp::Read(variable), Inputs::new(), data_type)
-    }
-
-    fn push(&mut self, op: HopOp, inputs: Inputs, data_type: DataType) -> HopId {
-        self.program.dag.push(Hop { op, inputs, data_type, size: SizeInfo::UNKNOWN, span: None })
-    }
-}
-
-/// The value of a scalar operand that is part of the program; other scalars are values that it reads.
-fn literal(op: &HopOp, position: usize, operands: &[Expr]) -> Option<Value> {
-    let value = scalar(&operands[position])?;
-    is_literal(op, position, operands, &value).then_some(value)
-}
-
-fn scalar(operand: &Expr) -> Option<Value> {
-    match &*operand.state() {
-        State::Value(RuntimeValue::Scalar(value)) => Some(value.clone()),
-        _ => None,
-    }
-}
-
-/// Whether plans gain by knowing the value of a scalar operand: where it decides what becomes of zeros, where rewrites
-/// look for it, and in functions, whose parameters say what they do. A sum with, or a multiple of, any number is one
-/// program, and so are ranges, which move.
-fn is_literal(op: &HopOp, position: usize, operands: &[Expr], value: &Value) -> bool {
-    let number = match value {
-        Value::F64(number) => *number,
-        Value::I64(number) => *number as f64,
-        Value::Bool(_) | Value::Str(_) => return true,
-    };
-    match op {
-        HopOp::Binary(BinaryOp::Plus | BinaryOp::Minus | BinaryOp::Mult | BinaryOp::Div | BinaryOp::LogBase)
-        | HopOp::Ternary(TernaryOp::PlusMult | TernaryOp::MinusMult | TernaryOp::IfElse) => is_special(number),
-        HopOp::Index => position > 0 && is_open(operands, 1 + (position - 1) / 2 * 2),
-        HopOp::LeftIndex if position > 1 => is_open(operands, 2 + (position - 2) / 2 * 2),
-        HopOp::LeftIndex => is_special(number),
-        HopOp::DataGen(_) => position == 0 && is_special(number),
-        _ => true,
-    }
-}
-
-/// Numbers that rewrites know.
-fn is_special(number: f64) -> bool {
-    [0.0, 1.0, -1.0, 2.0, 0.5].contains(&number)
-}
-
-/// Whether the range from this operand on ends where the matrix does.
-fn is_open(operands: &[Expr], first: usize) -> bool {
-    matches!(&*operands[first + 1].state(), State::Operation(HopOp::Shape(ShapeOp::Nrow | ShapeOp::Ncol), _))
 }

@@ -1,9 +1,10 @@
 //! The programs of expressions that a session has met, so that an expression that is built again compiles nothing.
 
-use super::program::{ExprProgram, is_same_dag};
-use crate::session::Script;
-use fuseline_ir::hop::HopDag;
+use super::program::{ExprProgram, are_same_blocks, output_name};
+use crate::error::Error;
+use crate::session::{Script, Session};
 use fuseline_ir::program::{Program, StatementBlock};
+use fuseline_passes::size::SizeEnvironment;
 use fuseline_runtime::CompiledBlocks;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,23 +23,17 @@ pub(crate) struct ExprPrograms {
 /// A program with what was compiled of it.
 #[derive(Debug)]
 pub(crate) struct KeptProgram {
-    pub(crate) script: Script,
+    /// The blocks as they came of the expressions.
+    body: Vec<StatementBlock>,
+    script: Script,
     /// The compilations that no run uses now: each run takes one for itself.
     idle: Mutex<Vec<CompiledBlocks>>,
     last_used: AtomicU64,
 }
 
 impl KeptProgram {
-    fn new(dag: HopDag) -> Self {
-        let program = Program { body: vec![StatementBlock::Basic(dag)], ..Program::default() };
-        KeptProgram { script: Script::of_program(program), idle: Mutex::default(), last_used: AtomicU64::new(0) }
-    }
-
-    fn dag(&self) -> Option<&HopDag> {
-        match self.script.program().body.first() {
-            Some(StatementBlock::Basic(dag)) => Some(dag),
-            _ => None,
-        }
+    fn new(body: Vec<StatementBlock>, script: Script) -> Self {
+        KeptProgram { body, script, idle: Mutex::default(), last_used: AtomicU64::new(0) }
     }
 
     /// Does something with a compilation of the program that no other thread has meanwhile.
@@ -52,24 +47,57 @@ impl KeptProgram {
 }
 
 impl ExprPrograms {
-    /// The program of these expressions, a kept one where there is one.
-    pub(super) fn find(&self, program: &ExprProgram) -> Arc<KeptProgram> {
-        let hash = program.hash();
-        let now = self.uses.fetch_add(1, Ordering::Relaxed);
+    /// The kept program of these expressions, if there is one.
+    fn find(&self, hash: u64, program: &ExprProgram) -> Option<Arc<KeptProgram>> {
+        let programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = programs.get(&hash).filter(|kept| are_same_blocks(&kept.body, &program.body))?;
+        self.note_use(kept);
+        Some(Arc::clone(kept))
+    }
+
+    fn insert(&self, hash: u64, kept: KeptProgram) -> Arc<KeptProgram> {
         let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept = programs.get(&hash);
-        if let Some(kept) = kept.filter(|kept| kept.dag().is_some_and(|dag| is_same_dag(dag, &program.dag))) {
-            kept.last_used.store(now, Ordering::Relaxed);
-            return Arc::clone(kept);
-        }
         if programs.len() >= MOST_PROGRAMS {
             let oldest = programs.iter().min_by_key(|(_, kept)| kept.last_used.load(Ordering::Relaxed));
             let oldest = oldest.map(|(&hash, _)| hash);
             oldest.and_then(|hash| programs.remove(&hash));
         }
-        let kept = Arc::new(KeptProgram::new(program.dag.clone()));
-        kept.last_used.store(now, Ordering::Relaxed);
+        let kept = Arc::new(kept);
+        self.note_use(&kept);
         programs.insert(hash, Arc::clone(&kept));
         kept
+    }
+
+    fn note_use(&self, kept: &KeptProgram) {
+        kept.last_used.store(self.uses.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+    }
+}
+
+impl Session {
+    /// The program of these expressions, a kept one where there is one.
+    ///
+    /// # Errors
+    /// What is left of a loop after an iteration does not fit what the loop does with it.
+    pub(super) fn kept_program(&self, program: &ExprProgram) -> Result<Arc<KeptProgram>, Error> {
+        let hash = program.hash();
+        if let Some(kept) = self.programs.find(hash, program) {
+            return Ok(kept);
+        }
+        let script = Script::of_program(self.simplified_expressions(program, &program.environment(false))?);
+        Ok(self.programs.insert(hash, KeptProgram::new(program.body.clone(), script)))
+    }
+
+    /// Expressions as a program that is simplified across its blocks, where it has several.
+    pub(super) fn simplified_expressions(
+        &self,
+        program: &ExprProgram,
+        environment: &SizeEnvironment,
+    ) -> Result<Program, Error> {
+        let whole = Program { body: program.body.clone(), ..Program::default() };
+        if let [StatementBlock::Basic(_)] = &whole.body[..] {
+            return Ok(whole);
+        }
+        let results = (0..program.outputs).map(output_name).collect();
+        self.simplified(whole, environment, &results)
     }
 }

@@ -57,7 +57,7 @@ fn recurring_depths(root: &Expr) -> Vec<u32> {
     let mut depths: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
     let mut next = Some(root.clone());
     while let Some(expr) = next {
-        let operands = pending_operands(&expr);
+        let operands = expr.operands();
         if expr.depth() > 0 {
             depths.entry(signature(&expr, LEVELS)).or_default().push(expr.depth());
         }
@@ -68,24 +68,18 @@ fn recurring_depths(root: &Expr) -> Vec<u32> {
     recurring
 }
 
-/// The operands of an operation that is yet to be computed.
-fn pending_operands(expr: &Expr) -> Vec<Expr> {
-    match &*expr.state() {
-        State::Operation(_, operands) => operands.to_vec(),
-        _ => Vec::new(),
-    }
-}
-
 /// What tells an operation apart: it, and the operations that give its operands.
 fn signature(expr: &Expr, levels: u32) -> u64 {
     let mut hasher = DefaultHasher::new();
     expr.data_type().hash(&mut hasher);
-    if let State::Operation(op, operands) = &*expr.state() {
-        super::program::hash_op(op, &mut hasher);
-        if levels > 0 {
-            for operand in operands {
-                signature(operand, levels - 1).hash(&mut hasher);
-            }
+    match &*expr.state() {
+        State::Operation(op, _) => super::program::hash_op(op, &mut hasher),
+        State::LoopResult(_, position) => position.hash(&mut hasher),
+        State::Value(_) | State::Symbol(_) | State::Failed(_) => {}
+    }
+    if levels > 0 {
+        for operand in expr.operands() {
+            signature(&operand, levels - 1).hash(&mut hasher);
         }
     }
     hasher.finish()
@@ -97,7 +91,7 @@ fn crossing(root: &Expr, cuts: &[u32]) -> Vec<Vec<Expr>> {
     let mut held: Vec<HashSet<usize>> = vec![HashSet::new(); cuts.len()];
     let (mut seen, mut pending) = (HashSet::from([root.address()]), vec![root.clone()]);
     while let Some(user) = pending.pop() {
-        for operand in pending_operands(&user) {
+        for operand in user.operands() {
             let (from, to) = (operand.depth(), user.depth());
             if from == 0 {
                 continue;
@@ -126,7 +120,7 @@ fn measure_depth(root: &Expr) {
     let mut depths: HashMap<usize, u32> = HashMap::new();
     let mut pending = vec![root.clone()];
     while let Some(expr) = pending.last().cloned() {
-        let operands = pending_operands(&expr);
+        let operands = expr.operands();
         let missing: BTreeSet<usize> = (0..operands.len())
             .filter(|&position| operands[position].depth() > 0 && !depths.contains_key(&operands[position].address()))
             .collect();

@@ -3,7 +3,7 @@
 use crate::arguments::{ExplainArguments, ExplainFormat};
 use crate::{Failure, run};
 use fuseline::explain::document::ExplainDocument;
-use fuseline::{CompileOptions, ExplainStage, Script, Session, StageCollector, StagePrinter};
+use fuseline::{BlocksPrinter, CompileOptions, ExplainStage, Script, Session, StageCollector};
 use std::io::Write;
 
 pub(crate) fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
@@ -45,18 +45,9 @@ fn no_such_form(arguments: &ExplainArguments) -> Failure {
 }
 
 fn text(session: &Session, script: &Script, stage: ExplainStage) -> Result<String, Failure> {
-    let mut printer = StagePrinter::new(stage);
-    let mut blocks: Vec<(usize, String)> = Vec::new();
-    session.compile_blocks(script, &mut |block, stage| {
-        printer.observe(&stage);
-        let text = printer.take();
-        match blocks.last_mut() {
-            _ if text.is_empty() => {}
-            Some((last, so_far)) if *last == block => so_far.push_str(&text),
-            _ => blocks.push((block, text)),
-        }
-    })?;
-    Ok(blocks.into_iter().map(|(block, text)| format!("# block {block}\n{text}\n")).collect())
+    let mut printer = BlocksPrinter::new(stage);
+    session.compile_blocks(script, &mut |block, stage| printer.observe(block, &stage))?;
+    Ok(printer.into_text())
 }
 
 fn document(session: &Session, script: &Script, arguments: &ExplainArguments) -> Result<ExplainDocument, Failure> {
