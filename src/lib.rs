@@ -49,7 +49,7 @@ pub use fuseline_passes::program::ProgramOptions;
 pub use fuseline_passes::select::Enumeration;
 pub use fuseline_runtime::{
     CodeFolder, CodeFolderError, CompileStage, Fingerprint, List, ListElement, MOST_THREADS, Mode,
-    OptimizerEnvironment, RuntimeValue, Statistics, Variables,
+    OptimizerEnvironment, Progress, RuntimeValue, Statistics, Variables,
 };
 pub use library::script_library;
 pub use ndarray;

@@ -17,8 +17,8 @@ use fuseline_passes::liveness::{assigned_variables, remove_dead_outputs};
 use fuseline_passes::program::simplify_program;
 use fuseline_passes::size::{SizeEnvironment, VariableFacts, propagate_dag, propagate_sizes};
 use fuseline_runtime::{
-    CompileStage, CompiledBlocks, Engine, Executable, MetadataSizes, Observer, PlanCache, RuntimeValue, Statistics,
-    Variables, compile_dag, run_program,
+    CompileStage, CompiledBlocks, Engine, Executable, MetadataSizes, Observer, PlanCache, Progress, RuntimeValue,
+    Statistics, Variables, compile_dag, run_program,
 };
 use fuseline_vecprims::primitives;
 use std::collections::{BTreeMap, BTreeSet};
@@ -155,6 +155,22 @@ impl Session {
     /// What interrupts the runs of this session from another thread.
     pub fn interrupter(&self) -> Interrupter {
         Interrupter(self.engine.interruption().clone())
+    }
+
+    /// How far the runs of this session are, all together, for who watches from another thread.
+    ///
+    /// ```
+    /// use fuseline::{Matrix, Session, ndarray::array};
+    ///
+    /// let session = Session::builder().build()?;
+    /// session.eval(Matrix::from(array![[1.0, 2.0]]).sum())?;
+    /// let before = session.progress();
+    /// session.eval(Matrix::from(array![[3.0, 4.0]]).sum())?;
+    /// assert!(session.progress().operators > before.operators);
+    /// # Ok::<(), fuseline::Error>(())
+    /// ```
+    pub fn progress(&self) -> Progress {
+        self.engine.progress()
     }
 
     /// The configuration.

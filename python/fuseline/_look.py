@@ -48,14 +48,16 @@ def options(
     mode: str | None = None,
     backend: str | None = None,
     strict_ieee: bool | None = None,
+    verbose: bool | None = None,
 ) -> Iterator[None]:
     """Options of what is computed within a ``with`` statement, in this thread.
 
     ``threads`` is their number; ``memory`` the bytes that a computation may hold, also as ``"4g"``; ``mode`` is
     ``"base"``, ``"fused"``, ``"gen"``, ``"gen-fa"`` or ``"gen-fnr"``; ``backend`` is ``"llvm"``, ``"interp"`` or
-    ``"tiered"``; ``strict_ieee`` asks for exactly the arithmetic of IEEE.
+    ``"tiered"``; ``strict_ieee`` asks for exactly the arithmetic of IEEE. ``verbose`` says whether computations of more
+    than a second show on standard error how far they are; without it they do on terminals.
     """
-    _native.push_options(threads, _bytes(memory), mode, backend, strict_ieee)
+    _native.push_options(threads, _bytes(memory), mode, backend, strict_ieee, verbose)
     try:
         yield
     finally:

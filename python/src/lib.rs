@@ -19,6 +19,7 @@ mod loops;
 mod numpy;
 mod operation;
 mod place;
+mod progress;
 mod reduce;
 mod script;
 mod session;
@@ -29,15 +30,16 @@ use pyo3::prelude::*;
 
 /// Sets options for this thread.
 #[pyfunction]
-#[pyo3(signature = (threads=None, memory=None, mode=None, backend=None, strict_ieee=None))]
+#[pyo3(signature = (threads=None, memory=None, mode=None, backend=None, strict_ieee=None, verbose=None))]
 fn push_options(
     threads: Option<usize>,
     memory: Option<u64>,
     mode: Option<String>,
     backend: Option<String>,
     strict_ieee: Option<bool>,
+    verbose: Option<bool>,
 ) -> PyResult<()> {
-    session::push(session::Options { threads, memory, mode, backend, strict_ieee });
+    session::push(session::Options { threads, memory, mode, backend, strict_ieee }, verbose);
     session::current().map(|_| ()).inspect_err(|_| session::pop())
 }
 

@@ -2,6 +2,7 @@
 
 use crate::capture;
 use crate::error::exception;
+use crate::progress::Watched;
 use fuseline::{BackendKind, CompileOptions, Error, Interrupter, Mode, Session, Statistics};
 use pyo3::prelude::*;
 use std::cell::RefCell;
@@ -36,21 +37,22 @@ struct Made {
 static MADE: Mutex<Vec<Made>> = Mutex::new(Vec::new());
 
 thread_local! {
-    /// The options that hold in this thread, innermost last.
-    static OPTIONS: RefCell<Vec<Options>> = const { RefCell::new(Vec::new()) };
+    /// The options that hold in this thread, innermost last, each with whether progress is shown.
+    static OPTIONS: RefCell<Vec<(Options, Option<bool>)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Sets options for this thread until they are taken back.
-pub(crate) fn push(options: Options) {
+pub(crate) fn push(options: Options, verbose: Option<bool>) {
     OPTIONS.with_borrow_mut(|stack| {
-        let outer = stack.last().cloned().unwrap_or_default();
-        stack.push(Options {
+        let (outer, outer_verbose) = stack.last().cloned().unwrap_or_default();
+        let options = Options {
             threads: options.threads.or(outer.threads),
             memory: options.memory.or(outer.memory),
             mode: options.mode.or(outer.mode),
             backend: options.backend.or(outer.backend),
             strict_ieee: options.strict_ieee.or(outer.strict_ieee),
-        });
+        };
+        stack.push((options, verbose.or(outer_verbose)));
     });
 }
 
@@ -64,7 +66,7 @@ pub(crate) fn current() -> PyResult<&'static Evaluator> {
     let process = std::process::id();
     OPTIONS.with_borrow(|stack| {
         let default = Options::default();
-        let options = stack.last().unwrap_or(&default);
+        let options = stack.last().map_or(&default, |(options, _)| options);
         let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
         made.retain(|made| made.process == process);
         if let Some(found) = made.iter().find(|made| made.options == *options) {
@@ -187,7 +189,9 @@ pub(crate) fn run<T: Send>(
 ) -> PyResult<T> {
     loop {
         capture::freeze(py)?;
+        let verbose = OPTIONS.with_borrow(|stack| stack.last().and_then(|(_, verbose)| *verbose));
         let result = py.detach(|| {
+            let _watched = Watched::new(evaluator, verbose);
             let _interruptible = is_main_thread().then(|| Interruptible::new(evaluator));
             work(&evaluator.session)
         });

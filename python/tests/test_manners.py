@@ -5,6 +5,8 @@ import gc
 import multiprocessing
 import os
 import pickle
+import pty
+import re
 import signal
 import subprocess
 import sys
@@ -244,3 +246,49 @@ def test_errors_are_exceptions_of_python():
     with pytest.raises(fl.ExecutionError, match="on purpose"):
         fl.dml('stop("on purpose")')
     assert issubclass(fl.CompileError, ValueError) and issubclass(fl.ExecutionError, RuntimeError)
+
+
+ENDLESS = """
+import fuseline as fl
+
+with fl.options(verbose={verbose}):
+    try:
+        fl.while_loop(lambda x: x >= 0, lambda x: x + 1, 0).compute()
+    except KeyboardInterrupt:
+        print("interrupted")
+"""
+
+
+def started(program, stderr):
+    return subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=stderr, text=True)
+
+
+def test_long_work_shows_how_far_it_is():
+    with started(ENDLESS.format(verbose=True), subprocess.PIPE) as process:
+        line = process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=60)
+    assert re.fullmatch(r"fuseline: \d+ s, [\d,]+ iterations, [\d,]+ MB in use\n", line)
+    assert output == "interrupted\n"
+
+
+def test_a_terminal_is_left_clean():
+    """On a terminal progress is shown unasked, in one line, which goes when the work ends."""
+    ours, theirs = pty.openpty()
+    with started(ENDLESS.format(verbose=None), theirs) as process:
+        os.close(theirs)
+        shown = os.read(ours, 1000)
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=60)
+        shown += os.read(ours, 10_000)
+    os.close(ours)
+    assert shown.startswith(b"\r\x1b[Kfuseline: 1 s") and shown.endswith(b"\r\x1b[K")
+    assert output == "interrupted\n"
+
+
+def test_nothing_is_shown_unasked_where_there_is_no_terminal():
+    with started(ENDLESS.format(verbose=None), subprocess.PIPE) as process:
+        time.sleep(2)
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=60)
+    assert (output, errors) == ("interrupted\n", "")

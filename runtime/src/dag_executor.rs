@@ -72,6 +72,7 @@ impl DagExecutor<'_> {
                 Some(updated) => updated?,
                 None => self.run_operator(step)?,
             };
+            self.engine.progress.add_operator();
             self.texts.extend(value.count_text().map(|memory| (step.hop, memory)));
             self.values[step.hop.index()] = Some(value);
             self.release(step);

@@ -3,6 +3,7 @@
 use crate::environment::{Fingerprint, OptimizerEnvironment};
 use crate::error::RuntimeErrorKind;
 use crate::plan_cache::PlanCache;
+use crate::progress::{Progress, ProgressCounters};
 use crate::threads::{Threads, ThreadsError};
 use fuseline_kernels::{KernelContext, Primitives};
 use fuseline_matrix::{Budget, BufferPool, RunContext, StopFlag};
@@ -35,6 +36,7 @@ pub struct Engine {
     pub(crate) threads: Arc<Threads>,
     pub(crate) plan_cache: PlanCache,
     pub(crate) counters: Counters,
+    pub(crate) progress: ProgressCounters,
 }
 
 impl Engine {
@@ -69,6 +71,7 @@ impl Engine {
             threads,
             plan_cache,
             counters: Counters::default(),
+            progress: ProgressCounters::default(),
         }
     }
 
@@ -109,6 +112,11 @@ impl Engine {
     /// Ends the run when it was interrupted.
     pub(crate) fn check_interruption(&self) -> Result<(), RuntimeErrorKind> {
         if self.interruption().take() { Err(RuntimeErrorKind::Interrupted) } else { Ok(()) }
+    }
+
+    /// How far its runs are.
+    pub fn progress(&self) -> Progress {
+        self.progress.with_memory(self.buffers().budget().held())
     }
 
     /// The configuration.

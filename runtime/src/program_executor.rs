@@ -248,6 +248,7 @@ impl ProgramExecutor<'_> {
             StatementBlock::While { predicate, body, span } => {
                 frame.loops += 1;
                 while self.run_condition(predicate, frame, *span)? {
+                    self.compiler.engine().progress.add_iteration();
                     self.run_blocks(body, frame)?;
                 }
                 frame.leave_loop();
@@ -273,6 +274,7 @@ impl ProgramExecutor<'_> {
         for step in 0..range.steps {
             // Even where the body is empty.
             self.compiler.engine().check_interruption()?;
+            self.compiler.engine().progress.add_iteration();
             frame.set(variable, RuntimeValue::Scalar(range.value(step)));
             self.run_blocks(body, frame)?;
         }

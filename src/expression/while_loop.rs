@@ -78,7 +78,7 @@ impl Expr {
             let (condition, body) = iteration(&symbols)?;
             let body: Vec<Expr> = body.iter().map(|expr| as_double(expr, place)).collect();
             let kept: Vec<SizeInfo> = sizes.iter().zip(&body).map(|(&size, expr)| common(size, expr.size())).collect();
-            let is_settled = kept == sizes;
+            let is_settled = kept == sizes || body.len() != symbols.len();
             sizes = kept;
             if is_settled {
                 return Ok(results(initial, &symbols, &condition, body, place));
