@@ -268,7 +268,7 @@ def test_long_work_shows_how_far_it_is():
         line = process.stderr.readline()
         process.send_signal(signal.SIGINT)
         output, _ = process.communicate(timeout=60)
-    assert re.fullmatch(r"fuseline: \d+ s, [\d,]+ iterations, [\d,]+ MB in use\n", line)
+    assert re.fullmatch(r"fuseline: \d+ s, ([\d,]+ operators, )?[\d,]+ iterations, [\d,]+ MB in use\n", line)
     assert output == "interrupted\n"
 
 
