@@ -1,6 +1,7 @@
 """The estimators beside those of scikit-learn, and by its own rules."""
 
 import pickle
+import re
 import subprocess
 import sys
 
@@ -516,3 +517,43 @@ else:
     raise AssertionError("imported")
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+ITERATIVE = [
+    (ALS(2, tol=1e-2), "loss"),
+    (GammaRegressor(), "objective"),
+    (KMeans(2, random_state=0), "inertia"),
+    (LinearSVC(), "objective"),
+    (LogisticRegression(), "objective"),
+    (NMF(2, max_iter=500), "error"),
+    (PoissonRegressor(), "objective"),
+    (TweedieRegressor(), "objective"),
+]
+
+
+@pytest.mark.parametrize("estimator, value", ITERATIVE, ids=lambda x: x if isinstance(x, str) else type(x).__name__)
+def test_progress_is_told_where_it_is_asked_for(estimator, value, capsys):
+    X, _, rng = features(0, "dense")
+    X, y = abs(X), 1 + np.round(abs(scores(X, rng)))
+    y = np.minimum(y, 2.0)
+    quiet = clone(estimator).fit(X, y)
+    assert capsys.readouterr() == ("", "")
+    told = clone(estimator).set_params(verbose=1).fit(X, y)
+    out, err = capsys.readouterr()
+    lines = err.splitlines()
+    assert out == "" and len(lines) == np.max(told.n_iter_) // (10 if isinstance(estimator, NMF) else 1)
+    pattern = rf"{type(estimator).__name__}, iteration (\d+): {value} (\S+)"
+    values = [float(re.fullmatch(pattern, line).group(2)) for line in lines]
+    assert values == sorted(values, reverse=True)
+    assert np.max(told.n_iter_) == np.max(quiet.n_iter_)
+
+
+def test_progress_names_classes_and_runs(capsys):
+    X, y = make_blobs(60, 2, centers=3, random_state=0)
+    LinearSVC(verbose=1).fit(X, np.array(["a", "b", "c"])[y])
+    found = re.findall(r"LinearSVC, class (.), iteration 1: ", capsys.readouterr().err)
+    assert found == ["a", "b", "c"]
+    KMeans(3, n_init=2, random_state=0, verbose=1).fit(X)
+    assert re.findall(r"KMeans, run (\d), iteration 1: ", capsys.readouterr().err) == ["1", "2"]
+    with pytest.raises(TypeError, match="verbose"):
+        KMeans(3, verbose="yes").fit(X)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 import scipy.sparse
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 import fuseline as fl
 
-from ._base import check_choice, check_number, checked_data, checked_weight
+from ._base import check_choice, check_number, checked_data, checked_weight, progress
 
 
 @fl.jit
@@ -106,7 +106,13 @@ class _Samples:
             nearest = np.ascontiguousarray(candidates[:, best])
         return self.rows(picked)
 
-    def moved(self, centers: np.ndarray, max_iter: int, tolerance: float) -> tuple[np.ndarray, int]:
+    def inertia(self, centers: np.ndarray) -> float:
+        """The sum of squared distances from the nearest centers, by weight."""
+        return float(self.weight @ self.nearest(centers)[1])
+
+    def moved(
+        self, centers: np.ndarray, max_iter: int, tolerance: float, report: Callable[[int, str, float], None] | None
+    ) -> tuple[np.ndarray, int]:
         """The centers after Lloyd's iterations, and how many these were."""
         for iteration in range(1, max_iter + 1):
             sums, sizes = (part.numpy() for part in lloyd_sums(self.data, self.weight, centers))
@@ -118,6 +124,8 @@ class _Samples:
                 self._use(np.flatnonzero(is_idle), means, centers)
             shift = ((means - centers) ** 2).sum()
             centers = means
+            if report is not None:
+                report(iteration, "inertia", self.inertia(centers))
             if shift <= tolerance:
                 break
         return centers, iteration
@@ -147,6 +155,8 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         Most iterations of a run.
     tol : float, default=1e-4
         A run ends when centers move by no more than this part of the mean variance of the features, in squares.
+    verbose : int, default=0
+        Whether each iteration writes a line to standard error, for which it makes another pass over the data.
     random_state : int, RandomState instance or None, default=None
         Seed of the first centers.
 
@@ -174,6 +184,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         n_init: int | str = "auto",
         max_iter: int = 300,
         tol: float = 1e-4,
+        verbose: int = 0,
         random_state: Any = None,
     ):
         self.n_clusters = n_clusters
@@ -181,6 +192,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
+        self.verbose = verbose
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:
@@ -203,6 +215,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         check_number(self, "n_clusters", 1, integer=True)
         check_number(self, "max_iter", 1, integer=True)
         check_number(self, "tol", 0)
+        check_number(self, "verbose", 0, integer=True)
         X = checked_data(self, X, reset=True)
         if X.shape[0] < self.n_clusters:
             raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={self.n_clusters}.")
@@ -218,7 +231,8 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
                 first = samples.random_rows(self.n_clusters, random)
             else:
                 first = samples.distant_rows(self.n_clusters, random)
-            centers, iterations = samples.moved(first, self.max_iter, tolerance)
+            report = progress(self, f", run {run + 1}" if runs > 1 else "") if self.verbose else None
+            centers, iterations = samples.moved(first, self.max_iter, tolerance, report)
             labels, distance = samples.nearest(centers)
             inertia = float(samples.weight @ distance)
             if run == 0 or inertia < best:
@@ -303,8 +317,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
             0 where each sample is a center, else less.
         """
         samples = self._samples(X, sample_weight)
-        _, distance = samples.nearest(self.cluster_centers_ - samples.offset)
-        return -float(samples.weight @ distance)
+        return -samples.inertia(self.cluster_centers_ - samples.offset)
 
     def _samples(self, X: Any, sample_weight: Any = None) -> _Samples:
         check_is_fitted(self)

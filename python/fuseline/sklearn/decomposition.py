@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, check_non_neg
 
 import fuseline as fl
 
-from ._base import check_choice, check_flags, check_number, checked_data
+from ._base import check_choice, check_flags, check_number, checked_data, progress
 
 
 @fl.jit
@@ -246,6 +246,8 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Factor of the penalty of ``H``, scaled by the number of samples.
     l1_ratio : float, default=0.0
         The part of the penalties that is of absolute values, not of squares.
+    verbose : int, default=0
+        Whether every tenth iteration writes a line to standard error.
 
     Attributes
     ----------
@@ -274,6 +276,7 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         alpha_W: float = 0.0,
         alpha_H: float | str = "same",
         l1_ratio: float = 0.0,
+        verbose: int = 0,
     ):
         self.n_components = n_components
         self.init = init
@@ -283,6 +286,7 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.alpha_W = alpha_W
         self.alpha_H = alpha_H
         self.l1_ratio = l1_ratio
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None, W: Any = None, H: Any = None) -> NMF:
         """Finds the factors.
@@ -383,6 +387,7 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         else:
             check_choice(self, "alpha_H", "same")
         check_number(self, "l1_ratio", 0, maximum=1)
+        check_number(self, "verbose", 0, integer=True)
         check_choice(self, "init", None, "random", "nndsvda", "custom")
         if self.n_components is not None and not isinstance(self.n_components, str):
             check_number(self, "n_components", 1, integer=True)
@@ -435,14 +440,16 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         def distance() -> float:
             return float(np.sqrt(2.0 * max(constant + float(cross_entropy(data, left, right)), 0.0)))
 
+        report = progress(self)
         first = previous = distance()
         for iteration in range(1, self.max_iter + 1):
             left = better_left(data, left, right, *penalties[:2])
             if changes_right:
                 right = better_right(data, left, right, *penalties[2:])
-            if self.tol > 0 and iteration % 10 == 0:
+            if iteration % 10 == 0 and (self.tol > 0 or self.verbose):
                 error = distance()
-                if previous - error <= self.tol * first:
+                report(iteration, "error", error)
+                if self.tol > 0 and previous - error <= self.tol * first:
                     break
                 previous = error
         return left.numpy(), right.numpy(), distance(), iteration
