@@ -147,10 +147,11 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
     ----------
     n_clusters : int, default=8
         Number of clusters.
-    init : {'k-means++', 'random'} or array-like of shape (n_clusters, n_features), default='k-means++'
-        The first centers: samples far from each other, any samples, or these.
+    init : {'k-means++', 'random'}, callable or array-like of shape (n_clusters, n_features), default='k-means++'
+        The first centers: samples far from each other, any samples, what ``init(X, n_clusters, random_state=...)`` gives, or
+        these.
     n_init : 'auto' or int, default='auto'
-        Number of runs, of which the best counts; by default 1, and 10 where ``init='random'``.
+        Number of runs, of which the best counts; by default 1, and 10 where ``init`` is ``'random'`` or callable.
     max_iter : int, default=300
         Most iterations of a run.
     tol : float, default=1e-4
@@ -220,17 +221,12 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         if X.shape[0] < self.n_clusters:
             raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={self.n_clusters}.")
         samples = _Samples(X, checked_weight(sample_weight, X))
-        runs, given = self._runs(X)
+        runs = self._runs()
         random = check_random_state(self.random_state)
         tolerance = self.tol * float(mean_variance(samples.data))
         best = np.inf
         for run in range(runs):
-            if given is not None:
-                first = given - samples.offset
-            elif self.init == "random":
-                first = samples.random_rows(self.n_clusters, random)
-            else:
-                first = samples.distant_rows(self.n_clusters, random)
+            first = self._first_centers(X, samples, random)
             report = progress(self, f", run {run + 1}" if runs > 1 else "") if self.verbose else None
             centers, iterations = samples.moved(first, self.max_iter, tolerance, report)
             labels, distance = samples.nearest(centers)
@@ -249,23 +245,37 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
             )
         return self
 
-    def _runs(self, X: Any) -> tuple[int, np.ndarray | None]:
-        """The number of runs, and the first centers where they are given."""
-        given = None
-        if not isinstance(self.init, str):
-            given = check_array(self.init, dtype=np.float64, input_name="init")
-            if given.shape != (self.n_clusters, X.shape[1]):
-                raise ValueError(
-                    f"The shape of the initial centers {given.shape} does not match the number of clusters {self.n_clusters} "
-                    f"and of features {X.shape[1]}."
-                )
-        else:
-            check_choice(self, "init", "k-means++", "random")
+    def _runs(self) -> int:
+        """The number of runs."""
+        is_given = not isinstance(self.init, str) and not callable(self.init)
         if isinstance(self.n_init, str):
             check_choice(self, "n_init", "auto")
-            return (10 if given is None and self.init == "random" else 1), given
+            return 1 if is_given or self.init == "k-means++" else 10
         check_number(self, "n_init", 1, integer=True)
-        return (self.n_init if given is None else 1), given
+        if is_given and self.n_init > 1:
+            warnings.warn(
+                "Explicit initial center position passed: performing only one init in KMeans instead of "
+                f"n_init={self.n_init}.",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+            return 1
+        return self.n_init
+
+    def _first_centers(self, X: Any, samples: _Samples, random: np.random.RandomState) -> np.ndarray:
+        """The centers that a run starts from."""
+        if isinstance(self.init, str):
+            check_choice(self, "init", "k-means++", "random")
+            rows = samples.random_rows if self.init == "random" else samples.distant_rows
+            return rows(self.n_clusters, random)
+        given = self.init(X, self.n_clusters, random_state=random) if callable(self.init) else self.init
+        given = check_array(given, dtype=np.float64, input_name="init")
+        for found, expected, what in zip(given.shape, (self.n_clusters, X.shape[1]), ("clusters", "features of the data")):
+            if found != expected:
+                raise ValueError(
+                    f"The shape of the initial centers {given.shape} does not match the number of {what} {expected}."
+                )
+        return given - samples.offset
 
     def predict(self, X: Any) -> np.ndarray:
         """The nearest center of each sample.

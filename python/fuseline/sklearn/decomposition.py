@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 import scipy.linalg
@@ -35,6 +35,12 @@ def sparse_covariance(X, mean, samples):
 @fl.jit
 def projected(X, directions, mean):
     return X @ directions - mean @ directions
+
+
+@fl.jit
+def squared_lengths(X, mean, precision):
+    centred = X - mean
+    return ((centred @ precision) * centred).sum(axis=1)
 
 
 class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -173,6 +179,76 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         X = check_array(X, dtype=np.float64)
         return (fl.matrix(X) @ (self._deviations()[:, None] * self.components_) + self.mean_).numpy()
+
+    def get_covariance(self) -> np.ndarray:
+        """The covariance of the features by the model: along the components their variances, elsewhere the noise.
+
+        Returns
+        -------
+        ndarray of shape (n_features, n_features)
+            Covariances.
+        """
+        check_is_fitted(self)
+        return self._along_components(lambda variance: variance)
+
+    def get_precision(self) -> np.ndarray:
+        """The inverse of the covariance of the features by the model.
+
+        Returns
+        -------
+        ndarray of shape (n_features, n_features)
+            The inverse; where no variance is left for a direction, ``numpy.linalg.LinAlgError`` says so.
+        """
+        check_is_fitted(self)
+        if not self._variances().all() or self.noise_variance_ == 0 and self.n_components_ < self.n_features_in_:
+            raise np.linalg.LinAlgError("the covariance is singular: a direction has no variance")
+        return self._along_components(lambda variance: 1.0 / variance)
+
+    def _along_components(self, function: Callable[[Any], Any]) -> np.ndarray:
+        """The matrix with these values of a function of the variances along the components, and of the noise elsewhere."""
+        is_complete = self.n_components_ == self.n_features_in_
+        elsewhere = 0.0 if is_complete else function(self.noise_variance_)
+        matrix = (self.components_.T * (function(self._variances()) - elsewhere)) @ self.components_
+        matrix[np.diag_indices_from(matrix)] += elsewhere
+        return matrix
+
+    def _variances(self) -> np.ndarray:
+        return np.maximum(self.explained_variance_, self.noise_variance_)
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """The logarithm of the likelihood of each sample under the normal distribution of the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Logarithms of likelihoods.
+        """
+        check_is_fitted(self)
+        X, precision = checked_data(self, X), self.get_precision()
+        _, size = np.linalg.slogdet(precision)
+        return 0.5 * (size - len(precision) * np.log(2.0 * np.pi) - squared_lengths(X, self.mean_, precision).numpy())
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """The mean logarithm of the likelihood of the samples under the normal distribution of the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        float
+            The mean of what ``score_samples`` gives.
+        """
+        return float(self.score_samples(X).mean())
 
     def _deviations(self) -> np.ndarray:
         """What components are divided by."""

@@ -153,7 +153,7 @@ class _GeneralisedLinearModel(RegressorMixin, LinearEstimator):
         parameters, self.n_iter_ = minimise(
             objective, self._start(X, y, weight), tol=self.tol, max_iter=self.max_iter, report=progress(self)
         )
-        self.coef_, self.intercept_ = parameters[:-1], float(parameters[-1])
+        self.coef_, self.intercept_ = parameters[:-1], parameters[-1]
         return self
 
     def _start(self, X: Any, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
