@@ -15,6 +15,7 @@ array([[2.66666667, 2.66666667],
 
 from __future__ import annotations
 
+import contextlib as _contextlib
 import importlib as _importlib
 from typing import Any
 
@@ -110,10 +111,14 @@ from ._functions import (
     zeros_like,
 )
 from ._jit import fori_loop, jit, while_loop
-from ._look import Explanation, explain, options, stats
+from ._look import Explanation, explain, stats
 from ._native import Array, CompileError, ExecutionError, compute, matrix, where
+from ._options import options
 from ._scripts import dml, script
 from . import lib, linalg
+
+with _contextlib.suppress(ImportError):
+    from . import _threadpools as _threadpools
 
 __version__ = _native.__version__
 #: Whether fused operators become machine code; without LLVM they are interpreted.

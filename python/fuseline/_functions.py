@@ -72,7 +72,6 @@ floor = _unary("floor", "floor", "same")
 ceil = _unary("ceil", "ceil", "same")
 absolute = _unary("absolute", "abs", "same")
 fabs = _unary("fabs", "abs", "float")
-square = _unary("square", "pow2", "same")
 isnan = _unary("isnan", "is_nan", "bool")
 isinf = _unary("isinf", "is_inf", "bool")
 logical_not = _unary("logical_not", "not", "bool")
@@ -120,10 +119,25 @@ def trunc(x: Any) -> Array:
     return x if x.dtype.kind != "f" else x._apply("sign", "same") * builtins.abs(x)._apply("floor", "same")
 
 
+def _numbers(name: str, x: Any) -> Array:
+    """An array that is none of truth values, which some ufuncs are not for."""
+    x = as_array(x)
+    if x.dtype.kind == "b":
+        raise TypeError(f"numpy.{name} is not for truth values: write x.astype(int)")
+    return x
+
+
+@_ufunc
+def square(x: Any) -> Array:
+    """The square of each cell; truth values become numbers of 8 bits."""
+    x = as_array(x)
+    return (x.astype("int8") if x.dtype.kind == "b" else x)._apply("pow2", "same")
+
+
 @_ufunc
 def sign(x: Any) -> Array:
     """-1, 0 or 1, and NaN of NaN."""
-    return as_array(x)._apply("sign", "same")
+    return _numbers("sign", x)._apply("sign", "same")
 
 
 @_ufunc
@@ -160,7 +174,7 @@ def isfinite(x: Any) -> Array:
 @_ufunc
 def positive(x: Any) -> Array:
     """The array itself."""
-    return +as_array(x)
+    return +_numbers("positive", x)
 
 
 @_ufunc
@@ -234,7 +248,7 @@ def fmin(x: Any, y: Any) -> Array:
 @_ufunc
 def copysign(x: Any, y: Any) -> Array:
     """The size of one with the sign of the other; zeros are positive."""
-    x = builtins.abs(as_array(x))
+    x = fabs(x)
     return _native.where(as_array(y) < 0, -x, x)
 
 
@@ -309,7 +323,7 @@ def eye(n: int) -> Array:
 def full_like(x: Any, value: Any) -> Array:
     """An array of equal cells, with the shape and the type of another."""
     x = as_array(x)
-    return full(x.shape, value).astype(x.dtype) if x.ndim else as_array(value)
+    return (full(x.shape, value) if x.ndim else as_array(value)).astype(x.dtype)
 
 
 def zeros_like(x: Any) -> Array:

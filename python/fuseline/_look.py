@@ -1,9 +1,8 @@
-"""Plans, counters and options."""
+"""Plans and counters."""
 
 from __future__ import annotations
 
-import contextlib
-from typing import Any, Iterator
+from typing import Any
 
 from . import _native
 from ._native import Array
@@ -38,37 +37,3 @@ def explain(*arrays: Array, stage: str = "plan") -> Explanation:
 def stats() -> dict[str, Any]:
     """Counters of the last evaluation of this thread, and the bytes of arrays that were copied so far."""
     return _native.stats()
-
-
-@contextlib.contextmanager
-def options(
-    *,
-    threads: int | None = None,
-    memory: int | str | None = None,
-    mode: str | None = None,
-    backend: str | None = None,
-    strict_ieee: bool | None = None,
-    verbose: bool | None = None,
-) -> Iterator[None]:
-    """Options of what is computed within a ``with`` statement, in this thread.
-
-    ``threads`` is their number; ``memory`` the bytes that a computation may hold, also as ``"4g"``; ``mode`` is
-    ``"base"``, ``"fused"``, ``"gen"``, ``"gen-fa"`` or ``"gen-fnr"``; ``backend`` is ``"llvm"``, ``"interp"`` or
-    ``"tiered"``; ``strict_ieee`` asks for exactly the arithmetic of IEEE. ``verbose`` says whether computations of more
-    than a second show on standard error how far they are; without it they do on terminals.
-    """
-    _native.push_options(threads, _bytes(memory), mode, backend, strict_ieee, verbose)
-    try:
-        yield
-    finally:
-        _native.pop_options()
-
-
-def _bytes(memory: int | str | None) -> int | None:
-    if not isinstance(memory, str):
-        return memory
-    units = {"k": 10, "m": 20, "g": 30, "t": 40}
-    text = memory.strip().lower().removesuffix("b")
-    if text and text[-1] in units:
-        return int(float(text[:-1]) * (1 << units[text[-1]]))
-    return int(text)

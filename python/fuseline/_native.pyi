@@ -153,12 +153,11 @@ def run_script(
     arguments: Sequence[tuple[str, str]],
 ) -> dict[str, Any]: ...
 def library() -> list[tuple[str, str]]: ...
-def push_options(
-    threads: int | None,
-    memory: int | None,
-    mode: str | None,
-    backend: str | None,
-    strict_ieee: bool | None,
-    verbose: bool | None,
+def set_options(
+    threads: int | None = None,
+    memory: int | None = None,
+    mode: str | None = None,
+    backend: str | None = None,
+    strict_ieee: bool | None = None,
+    verbose: bool | None = None,
 ) -> None: ...
-def pop_options() -> None: ...

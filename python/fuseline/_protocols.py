@@ -46,10 +46,13 @@ def ufunc(function: np.ufunc, method: str, inputs: tuple, kwargs: dict) -> Any:
         raise _unsupported(f"{name}.{method}")
     options = {key: value for key, value in kwargs.items() if key not in ("casting", "order", "subok") and value is not None}
     dtype = options.pop("dtype", None)
+    axis = options.pop("axis", -1) if name == "vecdot" else -1
     if options:
         raise _unsupported(name, f"with {', '.join(options)}=")
     if name == "matmul":
         result = _native.matmul(*inputs)
+    elif name == "vecdot":
+        result = f.multiply(*inputs).sum(axis)
     elif name in f.UFUNCS:
         result = f.UFUNCS[name](*inputs)
     else:
@@ -67,6 +70,12 @@ def _reduced(name: str, array: Array, kwargs: dict) -> Array:
 
 
 _FUNCTIONS: dict[Callable, Callable] = {}
+
+
+def _newer(*names: str) -> list[Callable]:
+    """Those of some functions that this version of NumPy has."""
+    found = [getattr(np.linalg if "linalg." in name else np, name.removeprefix("linalg."), None) for name in names]
+    return [function for function in found if function is not None]
 
 
 def _means(*functions: Callable):
@@ -113,7 +122,17 @@ def _known(options: dict) -> dict:
     return options
 
 
-for _name in ("sum", "prod", "mean", "std", "var", "any", "all", "argmax", "argmin", "count_nonzero"):
+def _spread(name: str):
+    def meaning(a, axis=None, *, ddof=0.0, correction=None, keepdims=False, **options):
+        ddof = ddof if correction is None else correction
+        return getattr(f.as_array(a), name)(axis, ddof=ddof, keepdims=keepdims, **_known(options))
+
+    return meaning
+
+
+_means(np.std)(_spread("std"))
+_means(np.var)(_spread("var"))
+for _name in ("sum", "prod", "mean", "any", "all", "argmax", "argmin", "count_nonzero"):
     _means(getattr(np, _name))(_reduction(_name))
 _means(np.max, np.amax)(_reduction("max"))
 _means(np.min, np.amin)(_reduction("min"))
@@ -153,10 +172,34 @@ def _cumprod(a, axis=None):
     return a.cumprod(axis)
 
 
+def _cumulated(name: str):
+    """A cumulation of the array API's standard, which can start with what the first cell is joined to."""
+
+    def meaning(x, /, *, axis=None, include_initial=False):
+        x = f.as_array(x)
+        if axis is None and x.ndim > 1:
+            raise ValueError("an array of two dimensions is cumulated along an axis=")
+        axis = 0 if axis is None else axis % x.ndim
+        cumulated = getattr(x, name)(axis)
+        if not include_initial:
+            return cumulated
+        extents = tuple(1 if position == axis else extent for position, extent in enumerate(x.shape))
+        return f.concatenate([f.full(extents, int(name == "cumprod")).astype(x.dtype), cumulated], axis)
+
+    return meaning
+
+
+_means(*_newer("cumulative_sum"))(_cumulated("cumsum"))
+_means(*_newer("cumulative_prod"))(_cumulated("cumprod"))
+
+
 @_means(np.diff)
-def _diff(a, n=1, axis=-1):
+def _diff(a, n=1, axis=-1, prepend=None, append=None):
+    parts = [f.as_array(part) for part in (prepend, a, append) if part is not None]
+    a = f.concatenate(parts, axis) if len(parts) > 1 else parts[0]
     for _ in range(n):
-        a = a[1:] - a[:-1] if axis in (0, -a.ndim) else a[:, 1:] - a[:, :-1]
+        later, earlier = (a[1:], a[:-1]) if axis in (0, -a.ndim) else (a[:, 1:], a[:, :-1])
+        a = later != earlier if a.dtype.kind == "b" else later - earlier
     return a
 
 
@@ -201,22 +244,46 @@ def _inner(a, b):
     return a.dot(b.T if b.ndim == 2 else b)
 
 
-@_means(np.outer)
+@_means(*_newer("linalg.matmul"))
+def _matmul(x1, x2):
+    return _native.matmul(x1, x2)
+
+
+@_means(*_newer("linalg.vecdot"))
+def _vecdot(x1, x2, *, axis=-1):
+    return (f.as_array(x1) * f.as_array(x2)).sum(axis)
+
+
+@_means(np.tensordot, *_newer("linalg.tensordot"))
+def _tensordot(a, b, axes=2):
+    a, b = f.as_array(a), f.as_array(b)
+    if axes == 0 and a.ndim == b.ndim == 1:
+        return _outer(a, b)
+    if axes == 1 and a.ndim and b.ndim:
+        return a.dot(b)
+    if axes == 2 and a.ndim == b.ndim == 2:
+        return (a * b).sum()
+    raise _unsupported("tensordot", "along these axes")
+
+
+@_means(np.outer, *_newer("linalg.outer"))
 def _outer(a, b):
     return f.as_array(a).ravel()[:, None] * f.as_array(b).ravel()[None, :]
 
 
-@_means(np.trace)
+@_means(np.trace, *_newer("linalg.trace"))
 def _trace(a):
-    return f.diag(a).sum()
+    return _diag(a).sum()
 
 
-@_means(np.diag, np.diagonal)
+@_means(np.diag, np.diagonal, *_newer("linalg.diagonal"))
 def _diag(v):
+    if v.ndim == 2 and not v._is_traced:
+        v = v[: v.shape[1], : v.shape[0]]
     return f.diag(v)
 
 
-@_means(np.transpose, np.matrix_transpose)
+@_means(np.transpose, *_newer("matrix_transpose", "linalg.matrix_transpose"))
 def _transpose(a, axes=None):
     if axes is not None and tuple(axes) == tuple(range(a.ndim)):
         return a
@@ -228,8 +295,14 @@ def _swapaxes(a, axis1, axis2):
     return a.T if a.ndim == 2 and axis1 % 2 != axis2 % 2 else a
 
 
+@_means(np.moveaxis)
+def _moveaxis(a, source, destination):
+    moves = {s % a.ndim: d % a.ndim for s, d in zip(np.atleast_1d(source), np.atleast_1d(destination), strict=True)}
+    return a.T if any(s != d for s, d in moves.items()) else a
+
+
 @_means(np.reshape)
-def _reshape(a, shape):
+def _reshape(a, shape, *, copy=None):
     return a.reshape(shape)
 
 
@@ -248,6 +321,8 @@ def _squeeze(a, axis=None):
 
 @_means(np.expand_dims)
 def _expand_dims(a, axis):
+    if not a.ndim:
+        return a.reshape((1,))
     return a[None] if axis in (0, -a.ndim - 1) else a[..., None]
 
 
@@ -275,9 +350,62 @@ _means(np.column_stack)(lambda tup: f.stack_columns(tup))
 
 @_means(np.stack)
 def _stack(arrays, axis=0):
-    columns = [f.as_array(x)[:, None] for x in arrays]
-    stacked = f.concatenate(columns, 1)
+    arrays = [f.as_array(x) for x in arrays]
+    if not arrays[0].ndim:
+        return f.concatenate([x.reshape((1,)) for x in arrays], 0)
+    stacked = f.concatenate([x[:, None] for x in arrays], 1)
     return stacked if axis in (1, -1) else stacked.T
+
+
+@_means(*_newer("unstack"))
+def _unstack(x, /, *, axis=0):
+    x = x if axis % x.ndim == 0 else x.T
+    return tuple(x[position] for position in range(x.shape[0]))
+
+
+@_means(np.roll)
+def _roll(a, shift, axis=None):
+    if axis is None:
+        return _roll(a.ravel(), shift, 0).reshape(a.shape)
+    for distance, position in zip(np.atleast_1d(shift), np.atleast_1d(axis), strict=True):
+        position = position % a.ndim
+        start = -distance % max(a.shape[position], 1)
+        parts = (slice(start, None), slice(start))
+        a = f.concatenate([a[part] if position == 0 else a[:, part] for part in parts], position)
+    return a
+
+
+@_means(np.repeat)
+def _repeat(a, repeats, axis=None):
+    a = a if axis is not None else a.ravel()
+    axis = (axis or 0) % a.ndim
+    return _take(a, np.repeat(np.arange(a.shape[axis]), np.asarray(repeats)), axis)
+
+
+@_means(np.tile)
+def _tile(A, reps):
+    reps = tuple(np.atleast_1d(reps))
+    if len(reps) > 2 or not A.ndim:
+        raise _unsupported("tile", "to more than two dimensions" if A.ndim else "for a scalar")
+    A = A[None] if len(reps) > A.ndim else A
+    reps = (1,) * (A.ndim - len(reps)) + reps
+    for axis, count in enumerate(reps):
+        A = _take(A, np.tile(np.arange(A.shape[axis]), count), axis)
+    return A
+
+
+@_means(np.broadcast_to)
+def _broadcast_to(array, shape):
+    array, shape = f.as_array(array), tuple(np.atleast_1d(shape))
+    if np.broadcast_shapes(array.shape, shape) != shape:
+        raise ValueError(f"an array of the shape {array.shape} is not broadcast to {shape}")
+    return _native.where(f.full(shape, True), array, array)
+
+
+@_means(np.broadcast_arrays)
+def _broadcast_arrays(*args):
+    shape = np.broadcast_shapes(*(x.shape for x in args))
+    return tuple(_broadcast_to(x, shape) for x in args)
 
 
 @_means(np.append)
@@ -287,7 +415,7 @@ def _append(arr, values, axis=None):
 
 @_means(np.flip)
 def _flip(m, axis=None):
-    axes = range(m.ndim) if axis is None else [axis % m.ndim]
+    axes = range(m.ndim) if axis is None else np.atleast_1d(axis) % m.ndim
     for position in axes:
         m = m[::-1] if position == 0 else m[:, ::-1]
     return m
@@ -332,6 +460,16 @@ def _ones_like(a, dtype=None):
 @_means(np.full_like)
 def _full_like(a, fill_value, dtype=None):
     return f.full_like(a, fill_value) if dtype is None else f.full_like(a, fill_value).astype(dtype)
+
+
+@_means(np.empty_like)
+def _empty_like(prototype, dtype=None):
+    return _zeros_like(prototype, dtype)
+
+
+@_means(*_newer("astype"))
+def _astype(x, dtype, /, *, copy=True):
+    return x.astype(dtype)
 
 
 @_means(np.copy)
@@ -406,9 +544,40 @@ _means(np.linalg.cholesky)(lambda a: linalg.cholesky(a))
 _means(np.linalg.eigh)(lambda a: linalg.eigh(a))
 
 
+_means(np.linalg.eigvalsh)(lambda a: linalg.eigh(a)[0])
+_means(*_newer("linalg.svdvals"))(lambda x: linalg.svd(x)[1])
+
+
 @_means(np.linalg.norm)
 def _norm(x, ord=None, axis=None, keepdims=False):
     return linalg.norm(x, ord, axis, keepdims)
+
+
+@_means(*_newer("linalg.vector_norm"))
+def _vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
+    if axis is None and x.ndim == 2:
+        norm = linalg.norm(x.ravel(), ord)
+        return norm.reshape((1, 1)) if keepdims else norm
+    return linalg.norm(x, ord, axis, keepdims)
+
+
+@_means(*_newer("linalg.matrix_norm"))
+def _matrix_norm(x, /, *, keepdims=False, ord="fro"):
+    norm = linalg.norm(x, ord)
+    return norm.reshape((1, 1)) if keepdims else norm
+
+
+@_means(np.linalg.matrix_power)
+def _matrix_power(a, n):
+    if n < 0:
+        return _matrix_power(linalg.inv(a), -n)
+    # The binary digits of the exponent, the highest first, say where to square and where to multiply.
+    power = None
+    for digit in f"{n:b}":
+        power = None if power is None else power @ power
+        if digit == "1":
+            power = a if power is None else power @ a
+    return f.eye(a.shape[0]).astype(a.dtype) if power is None else power
 
 
 @_means(np.nansum)

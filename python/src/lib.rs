@@ -28,10 +28,10 @@ mod value;
 
 use pyo3::prelude::*;
 
-/// Sets options for this thread.
+/// Sets the options of this thread; those that are left out are the default.
 #[pyfunction]
 #[pyo3(signature = (threads=None, memory=None, mode=None, backend=None, strict_ieee=None, verbose=None))]
-fn push_options(
+fn set_options(
     threads: Option<usize>,
     memory: Option<u64>,
     mode: Option<String>,
@@ -39,14 +39,8 @@ fn push_options(
     strict_ieee: Option<bool>,
     verbose: Option<bool>,
 ) -> PyResult<()> {
-    session::push(session::Options { threads, memory, mode, backend, strict_ieee }, verbose);
-    session::current().map(|_| ()).inspect_err(|_| session::pop())
-}
-
-/// Takes back the options that were set last.
-#[pyfunction]
-fn pop_options() {
-    session::pop();
+    session::set(session::Options { threads, memory, mode, backend, strict_ieee }, verbose);
+    session::current().map(|_| ())
 }
 
 /// Waits for what is being compiled, before the process ends.
@@ -84,8 +78,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(look::stats, module)?,
         wrap_pyfunction!(script::run_script, module)?,
         wrap_pyfunction!(script::library, module)?,
-        wrap_pyfunction!(push_options, module)?,
-        wrap_pyfunction!(pop_options, module)?,
+        wrap_pyfunction!(set_options, module)?,
     ] {
         module.add_function(function)?;
     }

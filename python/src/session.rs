@@ -10,13 +10,17 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// What a user may choose.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Options {
     pub(crate) threads: Option<usize>,
     pub(crate) memory: Option<u64>,
     pub(crate) mode: Option<String>,
     pub(crate) backend: Option<String>,
     pub(crate) strict_ieee: Option<bool>,
+}
+
+impl Options {
+    const DEFAULT: Options = Options { threads: None, memory: None, mode: None, backend: None, strict_ieee: None };
 }
 
 /// A session, with what Ctrl-C raises.
@@ -37,36 +41,19 @@ struct Made {
 static MADE: Mutex<Vec<Made>> = Mutex::new(Vec::new());
 
 thread_local! {
-    /// The options that hold in this thread, innermost last, each with whether progress is shown.
-    static OPTIONS: RefCell<Vec<(Options, Option<bool>)>> = const { RefCell::new(Vec::new()) };
+    /// The options of this thread, and whether it shows progress.
+    static OPTIONS: RefCell<(Options, Option<bool>)> = const { RefCell::new((Options::DEFAULT, None)) };
 }
 
-/// Sets options for this thread until they are taken back.
-pub(crate) fn push(options: Options, verbose: Option<bool>) {
-    OPTIONS.with_borrow_mut(|stack| {
-        let (outer, outer_verbose) = stack.last().cloned().unwrap_or_default();
-        let options = Options {
-            threads: options.threads.or(outer.threads),
-            memory: options.memory.or(outer.memory),
-            mode: options.mode.or(outer.mode),
-            backend: options.backend.or(outer.backend),
-            strict_ieee: options.strict_ieee.or(outer.strict_ieee),
-        };
-        stack.push((options, verbose.or(outer_verbose)));
-    });
-}
-
-/// Takes back the options that were set last.
-pub(crate) fn pop() {
-    OPTIONS.with_borrow_mut(Vec::pop);
+/// Sets the options of this thread.
+pub(crate) fn set(options: Options, verbose: Option<bool>) {
+    OPTIONS.set((options, verbose));
 }
 
 /// The evaluator of the options that hold in this thread.
 pub(crate) fn current() -> PyResult<&'static Evaluator> {
     let process = std::process::id();
-    OPTIONS.with_borrow(|stack| {
-        let default = Options::default();
-        let options = stack.last().map_or(&default, |(options, _)| options);
+    OPTIONS.with_borrow(|(options, _)| {
         let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
         made.retain(|made| made.process == process);
         if let Some(found) = made.iter().find(|made| made.options == *options) {
@@ -189,7 +176,7 @@ pub(crate) fn run<T: Send>(
 ) -> PyResult<T> {
     loop {
         capture::freeze(py)?;
-        let verbose = OPTIONS.with_borrow(|stack| stack.last().and_then(|(_, verbose)| *verbose));
+        let verbose = OPTIONS.with_borrow(|(_, verbose)| *verbose);
         let result = py.detach(|| {
             let _watched = Watched::new(evaluator, verbose);
             let _interruptible = is_main_thread().then(|| Interruptible::new(evaluator));

@@ -1,5 +1,7 @@
 """NumPy's functions on arrays: lazy and right, or a `TypeError` that names them."""
 
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -186,8 +188,8 @@ def test_many_functions_work():
     assert len(CALLS) >= 60
 
 
-#: Functions whose first argument is no array, and one that needs a square matrix.
-OTHERS = {"arange", "fromfile", "genfromtxt", "tri", "eigh"}
+#: Functions whose first argument is no array, that need a square matrix, or an axis of a matrix.
+OTHERS = {"arange", "fromfile", "genfromtxt", "tri", "eigh", "eigvalsh", "cumulative_sum", "cumulative_prod"}
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f"{f.__module__}.{f.__name__}")
@@ -218,6 +220,25 @@ def test_functions_that_leave_nan_out():
             for axis in (None, 0, 1):
                 np.testing.assert_allclose(function(fl.matrix(a), axis=axis).numpy(), function(a, axis=axis))
     assert np.nansum(fl.matrix(np.arange(3))).dtype == np.int64
+
+
+OLD = """
+import numpy as np
+
+for module, names in ((np, ["astype", "cumulative_sum", "cumulative_prod", "matrix_transpose", "unstack", "vecdot"]),
+                      (np.linalg, ["diagonal", "matmul", "matrix_norm", "matrix_transpose", "outer", "vector_norm"])):
+    for name in names:
+        if hasattr(module, name):
+            delattr(module, name)
+
+import fuseline as fl
+print(float(np.sum(fl.matrix([1.0, 2.0]))), np.transpose(fl.matrix(np.ones((2, 3)))).shape)
+"""
+
+
+def test_older_versions_of_numpy_lack_some_functions():
+    finished = subprocess.run([sys.executable, "-c", OLD], capture_output=True, text=True)
+    assert finished.stdout == "3.0 (3, 2)\n", finished.stderr
 
 
 def test_axes_that_cannot_be_squeezed():

@@ -1,6 +1,7 @@
 """The estimators beside those of scikit-learn, and by its own rules."""
 
 import pickle
+import re
 import subprocess
 import sys
 
@@ -126,10 +127,21 @@ def test_least_squares(seed, kind, fit_intercept, targets):
         ours = LinearRegression(fit_intercept=fit_intercept).fit(X, y, sample_weight)
         assert_same_model(ours, linear_model.LinearRegression(fit_intercept=fit_intercept).fit(dense, y, sample_weight))
         assert ours.rank_ == X.shape[1]
-    for alpha in (1e-3, 10.0, np.arange(1.0, targets + 1)):
+    for alpha in (1e-3, 10.0, [10.0], np.arange(1.0, targets + 1)):
         ours = Ridge(alpha, fit_intercept=fit_intercept).fit(X, y, weight)
         theirs = linear_model.Ridge(alpha, fit_intercept=fit_intercept, solver="svd").fit(dense, y, weight)
         assert_same_model(ours, theirs)
+
+
+@pytest.mark.parametrize("name", ["LinearRegression", "Ridge"])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_one_target_in_a_column(name, fit_intercept):
+    X, _, rng = features(0, "dense")
+    y = scores(X, rng)[:, None]
+    ours = {"LinearRegression": LinearRegression, "Ridge": Ridge}[name](fit_intercept=fit_intercept).fit(X, y)
+    theirs = getattr(linear_model, name)(fit_intercept=fit_intercept).fit(X, y)
+    assert_same_model(ours, theirs)
+    assert ours.predict(X).shape == theirs.predict(X).shape
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -312,6 +324,28 @@ def test_clusters_from_given_centers(kind):
     np.testing.assert_allclose(ours.score(X, sample_weight=weight), theirs.score(X, sample_weight=weight), rtol=1e-9)
 
 
+def test_first_centers_of_a_function():
+    X, _, _ = features(0, "dense")
+    drawn = []
+
+    def first(X, count, random_state):
+        drawn.append(random_state.randint(len(X), size=count))
+        return X[drawn[-1]]
+
+    ours = KMeans(4, init=first, random_state=0).fit(X)
+    assert len(drawn) == 10
+    runs = [cluster.KMeans(4, init=X[rows], n_init=1).fit(X) for rows in drawn]
+    np.testing.assert_allclose(ours.inertia_, min(run.inertia_ for run in runs), rtol=1e-9)
+    with pytest.raises(ValueError, match="number of clusters 3"):
+        KMeans(3, init=lambda X, count, random_state: X[:2]).fit(X)
+
+
+def test_runs_that_would_be_the_same_are_one():
+    X, _, _ = features(0, "dense")
+    with pytest.warns(RuntimeWarning, match="only one init"):
+        KMeans(4, init=X[:4], n_init=5).fit(X)
+
+
 def test_clusters_of_few_distinct_samples():
     X = np.repeat([[0.0, 0.0], [1.0, 1.0]], 5, axis=0)
     with pytest.warns(ConvergenceWarning, match="distinct clusters"):
@@ -343,6 +377,24 @@ def test_principal_components(kind, components, whiten):
     reduced = ours.transform(X)
     np.testing.assert_allclose(reduced[:, :last], theirs.transform(dense)[:, :last], atol=1e-6)
     np.testing.assert_allclose(ours.inverse_transform(reduced), theirs.inverse_transform(theirs.transform(dense)), atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("components", [0, 3, None])
+def test_likelihood_of_principal_components(kind, components):
+    X, _, _ = features(5, kind)
+    dense = X.toarray() if sp.issparse(X) else X
+    ours, theirs = PCA(components).fit(X), decomposition.PCA(components, svd_solver="full").fit(dense)
+    for name in ("get_covariance", "get_precision"):
+        np.testing.assert_allclose(getattr(ours, name)(), getattr(theirs, name)(), rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(ours.score_samples(X), theirs.score_samples(dense), rtol=1e-8)
+    assert ours.score(X) == pytest.approx(theirs.score(dense))
+
+
+def test_a_singular_covariance_is_told():
+    model = PCA().fit(np.arange(12.0).reshape(3, 4) ** 2)
+    with pytest.raises(np.linalg.LinAlgError, match="a direction has no variance"):
+        model.score(np.ones((2, 4)))
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
@@ -516,3 +568,43 @@ else:
     raise AssertionError("imported")
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+ITERATIVE = [
+    (ALS(2, tol=1e-2, random_state=0), "loss"),
+    (GammaRegressor(), "objective"),
+    (KMeans(2, random_state=0), "inertia"),
+    (LinearSVC(), "objective"),
+    (LogisticRegression(), "objective"),
+    (NMF(2, max_iter=500, random_state=0), "error"),
+    (PoissonRegressor(), "objective"),
+    (TweedieRegressor(), "objective"),
+]
+
+
+@pytest.mark.parametrize("estimator, value", ITERATIVE, ids=lambda x: x if isinstance(x, str) else type(x).__name__)
+def test_progress_is_told_where_it_is_asked_for(estimator, value, capsys):
+    X, _, rng = features(0, "dense")
+    X, y = abs(X), 1 + np.round(abs(scores(X, rng)))
+    y = np.minimum(y, 2.0)
+    quiet = clone(estimator).fit(X, y)
+    assert capsys.readouterr() == ("", "")
+    told = clone(estimator).set_params(verbose=1).fit(X, y)
+    out, err = capsys.readouterr()
+    lines = err.splitlines()
+    assert out == "" and len(lines) == np.max(told.n_iter_) // (10 if isinstance(estimator, NMF) else 1)
+    pattern = rf"{type(estimator).__name__}, iteration (\d+): {value} (\S+)"
+    values = [float(re.fullmatch(pattern, line).group(2)) for line in lines]
+    assert values == sorted(values, reverse=True)
+    assert np.max(told.n_iter_) == np.max(quiet.n_iter_)
+
+
+def test_progress_names_classes_and_runs(capsys):
+    X, y = make_blobs(60, 2, centers=3, random_state=0)
+    LinearSVC(verbose=1).fit(X, np.array(["a", "b", "c"])[y])
+    found = re.findall(r"LinearSVC, class (.), iteration 1: ", capsys.readouterr().err)
+    assert found == ["a", "b", "c"]
+    KMeans(3, n_init=2, random_state=0, verbose=1).fit(X)
+    assert re.findall(r"KMeans, run (\d), iteration 1: ", capsys.readouterr().err) == ["1", "2"]
+    with pytest.raises(TypeError, match="verbose"):
+        KMeans(3, verbose="yes").fit(X)

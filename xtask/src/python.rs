@@ -12,8 +12,19 @@ use std::process::{Command, Stdio};
 const TOOLS: &[&str] = &["maturin>=1.9.4,<2", "auditwheel", "abi3audit"];
 
 /// What the tests need.
-const TEST_PACKAGES: &[&str] =
-    &["pytest", "hypothesis", "pyelftools", "scipy", "pandas", "polars", "pyarrow", "scikit-learn"];
+const TEST_PACKAGES: &[&str] = &[
+    "pytest",
+    "pytest-memray",
+    "pytest-run-parallel",
+    "hypothesis",
+    "pyelftools",
+    "scipy",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "scikit-learn",
+    "array-api-strict",
+];
 
 /// Packages with an LLVM of their own. Tests beside one are skipped where it cannot be installed: it may not be there yet for
 /// this version of Python.

@@ -2,7 +2,7 @@
 
 They take the parameters, give the attributes and follow the rules of the estimators of the same name in scikit-learn, which
 must be installed. Dense and sparse data are used as they are: a sparse matrix stays sparse. What chooses or tunes an
-algorithm of scikit-learn (``solver``, ``dual``, ``n_jobs``, ``verbose``, ``copy_X`` and the like) is no parameter here. All
+algorithm of scikit-learn (``solver``, ``dual``, ``n_jobs``, ``copy_X`` and the like) is no parameter here. All
 is computed and given with 64 bits.
 
 >>> from fuseline.sklearn import Ridge

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -45,6 +46,19 @@ def check_choice(estimator: BaseEstimator, name: str, *choices: Any) -> None:
     value = getattr(estimator, name)
     if not any(value is choice or isinstance(value, str) and value == choice for choice in choices):
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}")
+
+
+def progress(estimator: BaseEstimator, part: str = "") -> Callable[[int, str, float], None]:
+    """What tells of an iteration, by a value that falls, on standard error where ``verbose`` asks for it.
+
+    ``part`` says to which part of the fit the iteration belongs.
+    """
+
+    def report(iteration: int, name: str, value: float) -> None:
+        if estimator.verbose:
+            print(f"{type(estimator).__name__}{part}, iteration {iteration}: {name} {value:.6g}", file=sys.stderr)
+
+    return report
 
 
 def checked_data(estimator: BaseEstimator, X: Any, y: Any = "no_validation", *, reset: bool = False, **options: Any) -> Any:

@@ -84,8 +84,10 @@ class Objective:
         return result
 
 
-def minimise(objective: Objective, parameters: np.ndarray, *, tol: float, max_iter: int) -> tuple[np.ndarray, int]:
-    """Parameters at which no part of the gradient is above ``tol``, and the number of iterations.
+def minimise(
+    objective: Objective, parameters: np.ndarray, *, tol: float, max_iter: int, report: Callable[[int, str, float], None]
+) -> tuple[np.ndarray, int]:
+    """Parameters at which no part of the gradient is above ``tol``, and the number of iterations, each of which is reported.
 
     Each iteration solves for Newton's direction by preconditioned conjugate gradients, as exactly as the distance from the
     minimum deserves, and searches along it.
@@ -107,6 +109,7 @@ def minimise(objective: Objective, parameters: np.ndarray, *, tol: float, max_it
             )
             return parameters, iteration + 1
         parameters, value, gradient, curvature = found
+        report(iteration + 1, "objective", value)
     if np.abs(gradient).max() > tol:
         warnings.warn(
             f"Not converged after max_iter={max_iter} iterations: scale the data, or raise max_iter or tol.",

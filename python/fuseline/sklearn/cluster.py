@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 import scipy.sparse
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 import fuseline as fl
 
-from ._base import check_choice, check_number, checked_data, checked_weight
+from ._base import check_choice, check_number, checked_data, checked_weight, progress
 
 
 @fl.jit
@@ -106,7 +106,13 @@ class _Samples:
             nearest = np.ascontiguousarray(candidates[:, best])
         return self.rows(picked)
 
-    def moved(self, centers: np.ndarray, max_iter: int, tolerance: float) -> tuple[np.ndarray, int]:
+    def inertia(self, centers: np.ndarray) -> float:
+        """The sum of squared distances from the nearest centers, by weight."""
+        return float(self.weight @ self.nearest(centers)[1])
+
+    def moved(
+        self, centers: np.ndarray, max_iter: int, tolerance: float, report: Callable[[int, str, float], None] | None
+    ) -> tuple[np.ndarray, int]:
         """The centers after Lloyd's iterations, and how many these were."""
         for iteration in range(1, max_iter + 1):
             sums, sizes = (part.numpy() for part in lloyd_sums(self.data, self.weight, centers))
@@ -118,6 +124,8 @@ class _Samples:
                 self._use(np.flatnonzero(is_idle), means, centers)
             shift = ((means - centers) ** 2).sum()
             centers = means
+            if report is not None:
+                report(iteration, "inertia", self.inertia(centers))
             if shift <= tolerance:
                 break
         return centers, iteration
@@ -139,14 +147,17 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
     ----------
     n_clusters : int, default=8
         Number of clusters.
-    init : {'k-means++', 'random'} or array-like of shape (n_clusters, n_features), default='k-means++'
-        The first centers: samples far from each other, any samples, or these.
+    init : {'k-means++', 'random'}, callable or array-like of shape (n_clusters, n_features), default='k-means++'
+        The first centers: samples far from each other, any samples, what ``init(X, n_clusters, random_state=...)`` gives, or
+        these.
     n_init : 'auto' or int, default='auto'
-        Number of runs, of which the best counts; by default 1, and 10 where ``init='random'``.
+        Number of runs, of which the best counts; by default 1, and 10 where ``init`` is ``'random'`` or callable.
     max_iter : int, default=300
         Most iterations of a run.
     tol : float, default=1e-4
         A run ends when centers move by no more than this part of the mean variance of the features, in squares.
+    verbose : int, default=0
+        Whether each iteration writes a line to standard error, for which it makes another pass over the data.
     random_state : int, RandomState instance or None, default=None
         Seed of the first centers.
 
@@ -174,6 +185,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         n_init: int | str = "auto",
         max_iter: int = 300,
         tol: float = 1e-4,
+        verbose: int = 0,
         random_state: Any = None,
     ):
         self.n_clusters = n_clusters
@@ -181,6 +193,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
+        self.verbose = verbose
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:
@@ -203,22 +216,19 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         check_number(self, "n_clusters", 1, integer=True)
         check_number(self, "max_iter", 1, integer=True)
         check_number(self, "tol", 0)
+        check_number(self, "verbose", 0, integer=True)
         X = checked_data(self, X, reset=True)
         if X.shape[0] < self.n_clusters:
             raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={self.n_clusters}.")
         samples = _Samples(X, checked_weight(sample_weight, X))
-        runs, given = self._runs(X)
+        runs = self._runs()
         random = check_random_state(self.random_state)
         tolerance = self.tol * float(mean_variance(samples.data))
         best = np.inf
         for run in range(runs):
-            if given is not None:
-                first = given - samples.offset
-            elif self.init == "random":
-                first = samples.random_rows(self.n_clusters, random)
-            else:
-                first = samples.distant_rows(self.n_clusters, random)
-            centers, iterations = samples.moved(first, self.max_iter, tolerance)
+            first = self._first_centers(X, samples, random)
+            report = progress(self, f", run {run + 1}" if runs > 1 else "") if self.verbose else None
+            centers, iterations = samples.moved(first, self.max_iter, tolerance, report)
             labels, distance = samples.nearest(centers)
             inertia = float(samples.weight @ distance)
             if run == 0 or inertia < best:
@@ -235,23 +245,37 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
             )
         return self
 
-    def _runs(self, X: Any) -> tuple[int, np.ndarray | None]:
-        """The number of runs, and the first centers where they are given."""
-        given = None
-        if not isinstance(self.init, str):
-            given = check_array(self.init, dtype=np.float64, input_name="init")
-            if given.shape != (self.n_clusters, X.shape[1]):
-                raise ValueError(
-                    f"The shape of the initial centers {given.shape} does not match the number of clusters {self.n_clusters} "
-                    f"and of features {X.shape[1]}."
-                )
-        else:
-            check_choice(self, "init", "k-means++", "random")
+    def _runs(self) -> int:
+        """The number of runs."""
+        is_given = not isinstance(self.init, str) and not callable(self.init)
         if isinstance(self.n_init, str):
             check_choice(self, "n_init", "auto")
-            return (10 if given is None and self.init == "random" else 1), given
+            return 1 if is_given or self.init == "k-means++" else 10
         check_number(self, "n_init", 1, integer=True)
-        return (self.n_init if given is None else 1), given
+        if is_given and self.n_init > 1:
+            warnings.warn(
+                "Explicit initial center position passed: performing only one init in KMeans instead of "
+                f"n_init={self.n_init}.",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+            return 1
+        return self.n_init
+
+    def _first_centers(self, X: Any, samples: _Samples, random: np.random.RandomState) -> np.ndarray:
+        """The centers that a run starts from."""
+        if isinstance(self.init, str):
+            check_choice(self, "init", "k-means++", "random")
+            rows = samples.random_rows if self.init == "random" else samples.distant_rows
+            return rows(self.n_clusters, random)
+        given = self.init(X, self.n_clusters, random_state=random) if callable(self.init) else self.init
+        given = check_array(given, dtype=np.float64, input_name="init")
+        for found, expected, what in zip(given.shape, (self.n_clusters, X.shape[1]), ("clusters", "features of the data")):
+            if found != expected:
+                raise ValueError(
+                    f"The shape of the initial centers {given.shape} does not match the number of {what} {expected}."
+                )
+        return given - samples.offset
 
     def predict(self, X: Any) -> np.ndarray:
         """The nearest center of each sample.
@@ -303,8 +327,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
             0 where each sample is a center, else less.
         """
         samples = self._samples(X, sample_weight)
-        _, distance = samples.nearest(self.cluster_centers_ - samples.offset)
-        return -float(samples.weight @ distance)
+        return -samples.inertia(self.cluster_centers_ - samples.offset)
 
     def _samples(self, X: Any, sample_weight: Any = None) -> _Samples:
         check_is_fitted(self)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 import scipy.linalg
@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, check_non_neg
 
 import fuseline as fl
 
-from ._base import check_choice, check_flags, check_number, checked_data
+from ._base import check_choice, check_flags, check_number, checked_data, progress
 
 
 @fl.jit
@@ -35,6 +35,12 @@ def sparse_covariance(X, mean, samples):
 @fl.jit
 def projected(X, directions, mean):
     return X @ directions - mean @ directions
+
+
+@fl.jit
+def squared_lengths(X, mean, precision):
+    centred = X - mean
+    return ((centred @ precision) * centred).sum(axis=1)
 
 
 class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -174,6 +180,76 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         X = check_array(X, dtype=np.float64)
         return (fl.matrix(X) @ (self._deviations()[:, None] * self.components_) + self.mean_).numpy()
 
+    def get_covariance(self) -> np.ndarray:
+        """The covariance of the features by the model: along the components their variances, elsewhere the noise.
+
+        Returns
+        -------
+        ndarray of shape (n_features, n_features)
+            Covariances.
+        """
+        check_is_fitted(self)
+        return self._along_components(lambda variance: variance)
+
+    def get_precision(self) -> np.ndarray:
+        """The inverse of the covariance of the features by the model.
+
+        Returns
+        -------
+        ndarray of shape (n_features, n_features)
+            The inverse; where no variance is left for a direction, ``numpy.linalg.LinAlgError`` says so.
+        """
+        check_is_fitted(self)
+        if not self._variances().all() or self.noise_variance_ == 0 and self.n_components_ < self.n_features_in_:
+            raise np.linalg.LinAlgError("the covariance is singular: a direction has no variance")
+        return self._along_components(lambda variance: 1.0 / variance)
+
+    def _along_components(self, function: Callable[[Any], Any]) -> np.ndarray:
+        """The matrix with these values of a function of the variances along the components, and of the noise elsewhere."""
+        is_complete = self.n_components_ == self.n_features_in_
+        elsewhere = 0.0 if is_complete else function(self.noise_variance_)
+        matrix = (self.components_.T * (function(self._variances()) - elsewhere)) @ self.components_
+        matrix[np.diag_indices_from(matrix)] += elsewhere
+        return matrix
+
+    def _variances(self) -> np.ndarray:
+        return np.maximum(self.explained_variance_, self.noise_variance_)
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """The logarithm of the likelihood of each sample under the normal distribution of the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Logarithms of likelihoods.
+        """
+        check_is_fitted(self)
+        X, precision = checked_data(self, X), self.get_precision()
+        _, size = np.linalg.slogdet(precision)
+        return 0.5 * (size - len(precision) * np.log(2.0 * np.pi) - squared_lengths(X, self.mean_, precision).numpy())
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """The mean logarithm of the likelihood of the samples under the normal distribution of the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        float
+            The mean of what ``score_samples`` gives.
+        """
+        return float(self.score_samples(X).mean())
+
     def _deviations(self) -> np.ndarray:
         """What components are divided by."""
         if not self.whiten:
@@ -246,6 +322,8 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Factor of the penalty of ``H``, scaled by the number of samples.
     l1_ratio : float, default=0.0
         The part of the penalties that is of absolute values, not of squares.
+    verbose : int, default=0
+        Whether every tenth iteration writes a line to standard error.
 
     Attributes
     ----------
@@ -274,6 +352,7 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         alpha_W: float = 0.0,
         alpha_H: float | str = "same",
         l1_ratio: float = 0.0,
+        verbose: int = 0,
     ):
         self.n_components = n_components
         self.init = init
@@ -283,6 +362,7 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.alpha_W = alpha_W
         self.alpha_H = alpha_H
         self.l1_ratio = l1_ratio
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None, W: Any = None, H: Any = None) -> NMF:
         """Finds the factors.
@@ -383,6 +463,7 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         else:
             check_choice(self, "alpha_H", "same")
         check_number(self, "l1_ratio", 0, maximum=1)
+        check_number(self, "verbose", 0, integer=True)
         check_choice(self, "init", None, "random", "nndsvda", "custom")
         if self.n_components is not None and not isinstance(self.n_components, str):
             check_number(self, "n_components", 1, integer=True)
@@ -435,14 +516,16 @@ class NMF(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         def distance() -> float:
             return float(np.sqrt(2.0 * max(constant + float(cross_entropy(data, left, right)), 0.0)))
 
+        report = progress(self)
         first = previous = distance()
         for iteration in range(1, self.max_iter + 1):
             left = better_left(data, left, right, *penalties[:2])
             if changes_right:
                 right = better_right(data, left, right, *penalties[2:])
-            if self.tol > 0 and iteration % 10 == 0:
+            if iteration % 10 == 0 and (self.tol > 0 or self.verbose):
                 error = distance()
-                if previous - error <= self.tol * first:
+                report(iteration, "error", error)
+                if self.tol > 0 and previous - error <= self.tol * first:
                     break
                 previous = error
         return left.numpy(), right.numpy(), distance(), iteration

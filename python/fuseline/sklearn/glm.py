@@ -11,7 +11,7 @@ from sklearn.metrics import d2_tweedie_score
 
 import fuseline as fl
 
-from ._base import LinearEstimator, check_choice, check_flags, check_number, checked_data, checked_weight
+from ._base import LinearEstimator, check_choice, check_flags, check_number, checked_data, checked_weight, progress
 from ._newton import Loss, Objective, curvature_diagonal, curvature_product, minimise
 
 
@@ -91,12 +91,14 @@ class _GeneralisedLinearModel(RegressorMixin, LinearEstimator):
         max_iter: int = 100,
         tol: float = 1e-4,
         warm_start: bool = False,
+        verbose: int = 0,
     ):
         self.alpha = alpha
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
         self.warm_start = warm_start
+        self.verbose = verbose
 
     def _family(self) -> tuple[float, bool]:
         """The power, and whether the mean is the exponential of the score."""
@@ -138,17 +140,20 @@ class _GeneralisedLinearModel(RegressorMixin, LinearEstimator):
         check_number(self, "alpha", 0)
         check_number(self, "tol", 0, positive=True)
         check_number(self, "max_iter", 1, integer=True)
+        check_number(self, "verbose", 0, integer=True)
         check_flags(self, "fit_intercept", "warm_start")
         loss = self._loss()
         X, y = checked_data(self, X, y, reset=True, y_numeric=True)
         y = y.astype(np.float64, copy=False)
         if not self._admits(y):
-            raise ValueError(f"Some values of y are outside of the range of {type(self).__name__}")
+            raise ValueError(f"Some value(s) of y are out of the valid range of the loss of {type(self).__name__}.")
         weight = checked_weight(sample_weight, X)
         weight = weight / weight.sum()
         objective = Objective(loss, X, fl.matrix(y), weight, (float(self.alpha), 0.0), self.fit_intercept)
-        parameters, self.n_iter_ = minimise(objective, self._start(X, y, weight), tol=self.tol, max_iter=self.max_iter)
-        self.coef_, self.intercept_ = parameters[:-1], float(parameters[-1])
+        parameters, self.n_iter_ = minimise(
+            objective, self._start(X, y, weight), tol=self.tol, max_iter=self.max_iter, report=progress(self)
+        )
+        self.coef_, self.intercept_ = parameters[:-1], parameters[-1]
         return self
 
     def _start(self, X: Any, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -223,6 +228,8 @@ _PARAMETERS = """
         The fit ends when no part of the gradient is larger.
     warm_start : bool, default=False
         Whether ``fit`` starts from the coefficients of the last one.
+    verbose : int, default=0
+        Whether each iteration writes a line to standard error.
 
     Attributes
     ----------
@@ -274,8 +281,11 @@ class TweedieRegressor(_GeneralisedLinearModel):
         max_iter: int = 100,
         tol: float = 1e-4,
         warm_start: bool = False,
+        verbose: int = 0,
     ):
-        super().__init__(alpha=alpha, fit_intercept=fit_intercept, max_iter=max_iter, tol=tol, warm_start=warm_start)
+        super().__init__(
+            alpha=alpha, fit_intercept=fit_intercept, max_iter=max_iter, tol=tol, warm_start=warm_start, verbose=verbose
+        )
         self.power = power
         self.link = link
 

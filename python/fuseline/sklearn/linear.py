@@ -174,12 +174,13 @@ class _LinearRegressor(MultiOutputMixin, RegressorMixin, LinearEstimator):
         X, y = checked_data(self, X, y, reset=True, multi_output=True, y_numeric=True)
         y = y.astype(np.float64, copy=False)
         Y = y.reshape(len(y), -1)
-        if np.ndim(alpha) and np.shape(alpha) != (Y.shape[1],):
-            raise ValueError(f"Number of targets and number of penalties do not correspond: {Y.shape[1]} != {len(alpha)}")
+        alpha = np.ravel(np.asarray(alpha, dtype=np.float64))
+        if alpha.size not in (1, Y.shape[1]):
+            raise ValueError(f"Number of targets and number of penalties do not correspond: {alpha.size} != {Y.shape[1]}")
         problem = _LeastSquares(X, Y, checked_weight(sample_weight, X), self.fit_intercept)
-        coef, intercept = problem.solve(np.broadcast_to(np.asarray(alpha, dtype=np.float64), Y.shape[1]))
+        coef, intercept = problem.solve(np.broadcast_to(alpha, Y.shape[1]))
         if y.ndim == 1:
-            self.coef_, self.intercept_ = coef[:, 0].copy(), float(intercept[0])
+            self.coef_, self.intercept_ = coef[:, 0].copy(), intercept[0]
         else:
             self.coef_, self.intercept_ = np.ascontiguousarray(coef.T), intercept if self.fit_intercept else 0.0
         return problem
@@ -297,4 +298,6 @@ class Ridge(_LinearRegressor):
         elif np.min(self.alpha) < 0:
             raise ValueError(f"alpha must not be negative, but is {self.alpha}")
         self._fit(X, y, sample_weight, self.alpha)
+        # As in scikit-learn's class, and not in its LinearRegression, one target in a column has a vector of coefficients.
+        self.coef_ = self.coef_[0] if len(self.coef_) == 1 and self.coef_.ndim == 2 else self.coef_
         return self

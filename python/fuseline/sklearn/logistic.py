@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 import fuseline as fl
 
-from ._base import LinearClassifier, check_flags, check_number, checked_data, checked_weight, class_factors
+from ._base import LinearClassifier, check_flags, check_number, checked_data, checked_weight, class_factors, progress
 from ._newton import Loss, Objective, curvature_diagonal, curvature_product, minimise
 
 
@@ -70,6 +70,8 @@ class LogisticRegression(ClassifierMixin, LinearClassifier):
         Factors of the loss for each class.
     max_iter : int, default=100
         Most iterations.
+    verbose : int, default=0
+        Whether each iteration writes a line to standard error.
     warm_start : bool, default=False
         Whether ``fit`` starts from the coefficients of the last one.
 
@@ -97,6 +99,7 @@ class LogisticRegression(ClassifierMixin, LinearClassifier):
         fit_intercept: bool = True,
         class_weight: Any = None,
         max_iter: int = 100,
+        verbose: int = 0,
         warm_start: bool = False,
     ):
         self.C = C
@@ -104,6 +107,7 @@ class LogisticRegression(ClassifierMixin, LinearClassifier):
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.max_iter = max_iter
+        self.verbose = verbose
         self.warm_start = warm_start
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegression:
@@ -126,6 +130,7 @@ class LogisticRegression(ClassifierMixin, LinearClassifier):
         check_number(self, "C", 0, positive=True)
         check_number(self, "tol", 0, positive=True)
         check_number(self, "max_iter", 1, integer=True)
+        check_number(self, "verbose", 0, integer=True)
         check_flags(self, "fit_intercept", "warm_start")
         X, y = checked_data(self, X, y, reset=True)
         check_classification_targets(y)
@@ -147,7 +152,11 @@ class LogisticRegression(ClassifierMixin, LinearClassifier):
         objective = Objective(loss, X, target, weight / total, (1.0 / (self.C * total), 0.0), self.fit_intercept)
         start = self._start(shape)
         parameters, iterations = minimise(
-            objective, start[:, 0] if count == 2 else start, tol=self.tol, max_iter=self.max_iter
+            objective,
+            start[:, 0] if count == 2 else start,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            report=progress(self),
         )
         parameters = parameters.reshape(shape)
         if count > 2:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import fuseline as fl
 
-from ._base import check_flags, check_number, checked_data
+from ._base import check_flags, check_number, checked_data, progress
 
 
 @fl.jit
@@ -77,6 +77,8 @@ class ALS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Most iterations.
     tol : float, default=1e-4
         The fit ends when an iteration lowers the loss by no more than this part of it.
+    verbose : int, default=0
+        Whether each iteration writes a line to standard error.
     random_state : int, RandomState instance or None, default=None
         Seed of the first factors.
 
@@ -104,6 +106,7 @@ class ALS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         weighted: bool = False,
         max_iter: int = 50,
         tol: float = 1e-4,
+        verbose: int = 0,
         random_state: Any = None,
     ):
         self.n_components = n_components
@@ -111,6 +114,7 @@ class ALS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.weighted = weighted
         self.max_iter = max_iter
         self.tol = tol
+        self.verbose = verbose
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> ALS:
@@ -132,6 +136,7 @@ class ALS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         check_number(self, "alpha", 0, positive=True)
         check_number(self, "max_iter", 1, integer=True)
         check_number(self, "tol", 0)
+        check_number(self, "verbose", 0, integer=True)
         check_flags(self, "weighted")
         X = checked_data(self, X, reset=True)
         random = check_random_state(self.random_state)
@@ -140,11 +145,12 @@ class ALS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         V = fl.matrix(random.uniform(-0.5, 0.5, (X.shape[1], self.n_components)))
         # At the end users are solved for, so that they are what transform gives for their ratings.
         U = _solved_rows(by_user, fl.zeros((X.shape[0], self.n_components)), V, user_penalty, self.n_components)
-        loss = np.inf
+        loss, report = np.inf, progress(self)
         for self.n_iter_ in range(1, self.max_iter + 1):
             V = _solved_rows(by_item, V, U, item_penalty, self.n_components)
             U = _solved_rows(by_user, U, V, user_penalty, self.n_components)
             previous, loss = loss, float(half_loss(by_user, U, V, user_penalty, item_penalty))
+            report(self.n_iter_, "loss", loss)
             if previous - loss <= self.tol * loss:
                 break
         else:

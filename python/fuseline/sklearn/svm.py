@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 import fuseline as fl
 
-from ._base import LinearClassifier, check_flags, check_number, checked_data, checked_weight, class_factors
+from ._base import LinearClassifier, check_flags, check_number, checked_data, checked_weight, class_factors, progress
 from ._newton import Loss, Objective, curvature_diagonal, curvature_product, minimise
 
 
@@ -38,6 +38,8 @@ class LinearSVC(ClassifierMixin, LinearClassifier):
         The value of the constant feature whose coefficient makes the intercept.
     class_weight : dict or 'balanced', default=None
         Factors of ``C`` for each class; of more than two classes only where it is not part of the rest.
+    verbose : int, default=0
+        Whether each iteration writes a line to standard error.
     max_iter : int, default=1000
         Most iterations.
 
@@ -65,6 +67,7 @@ class LinearSVC(ClassifierMixin, LinearClassifier):
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         class_weight: Any = None,
+        verbose: int = 0,
         max_iter: int = 1000,
     ):
         self.tol = tol
@@ -72,6 +75,7 @@ class LinearSVC(ClassifierMixin, LinearClassifier):
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.class_weight = class_weight
+        self.verbose = verbose
         self.max_iter = max_iter
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
@@ -95,6 +99,7 @@ class LinearSVC(ClassifierMixin, LinearClassifier):
         check_number(self, "C", 0, positive=True)
         check_number(self, "intercept_scaling", 0, positive=True)
         check_number(self, "max_iter", 1, integer=True)
+        check_number(self, "verbose", 0, integer=True)
         check_flags(self, "fit_intercept")
         X, y = checked_data(self, X, y, reset=True)
         check_classification_targets(y)
@@ -104,11 +109,16 @@ class LinearSVC(ClassifierMixin, LinearClassifier):
         weight = checked_weight(sample_weight, X)
         factors = class_factors(self.class_weight, self.classes_, y, code, weight)
         if len(self.classes_) == 2:
-            found = [self._against_rest(X, code == 1, weight * factors[code])]
+            found = [self._against_rest(X, code == 1, weight * factors[code], progress(self))]
         else:
             # The rest has the factor 1, as in scikit-learn.
             found = [
-                self._against_rest(X, code == positive, weight * np.where(code == positive, factor, 1.0))
+                self._against_rest(
+                    X,
+                    code == positive,
+                    weight * np.where(code == positive, factor, 1.0),
+                    progress(self, f", class {self.classes_[positive]}"),
+                )
                 for positive, factor in enumerate(factors)
             ]
         parameters = np.array([parameters for parameters, _ in found])
@@ -117,7 +127,9 @@ class LinearSVC(ClassifierMixin, LinearClassifier):
         self.n_iter_ = max(iterations for _, iterations in found)
         return self
 
-    def _against_rest(self, X: Any, is_positive: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, int]:
+    def _against_rest(
+        self, X: Any, is_positive: np.ndarray, weight: np.ndarray, report: Callable[[int, str, float], None]
+    ) -> tuple[np.ndarray, int]:
         """Coefficients and intercept for one class, and the number of iterations."""
         total = weight.sum()
         penalty = 1.0 / (self.C * total)
@@ -129,4 +141,4 @@ class LinearSVC(ClassifierMixin, LinearClassifier):
             (penalty, penalty / self.intercept_scaling**2),
             self.fit_intercept,
         )
-        return minimise(objective, np.zeros(X.shape[1] + 1), tol=self.tol, max_iter=self.max_iter)
+        return minimise(objective, np.zeros(X.shape[1] + 1), tol=self.tol, max_iter=self.max_iter, report=report)
