@@ -9,7 +9,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// The sources, relative to this crate.
-const SOURCES: &[&str] = &["src", "../vecprims/src", "../ir/src", "../skeletons/src"];
+const SOURCES: &[&str] = &["src", "../vecprims/src", "../ops/src", "../ir/src", "../skeletons/src"];
+
+/// What is in published packages alone: there the other sources follow from the version of this crate, which names theirs.
+const PUBLISHED: &str = "Cargo.toml.orig";
 
 fn main() -> io::Result<()> {
     if std::env::var_os("CARGO_FEATURE_LLVM22_STATIC").is_some() {
@@ -19,8 +22,9 @@ fn main() -> io::Result<()> {
 }
 
 fn fingerprint() -> io::Result<()> {
+    let sources = if Path::new(PUBLISHED).exists() { &SOURCES[..1] } else { SOURCES };
     let mut files = Vec::new();
-    for source in SOURCES {
+    for source in sources {
         println!("cargo::rerun-if-changed={source}");
         collect(Path::new(source), &mut files)?;
     }
