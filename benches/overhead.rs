@@ -1,7 +1,8 @@
 //! What evaluating expressions over little data costs beside the operators themselves.
 //!
-//! `./x bench overhead`: five operators over 100 x 100, as an expression that was compiled, bound anew and run, and as one
-//! that is built anew and evaluated. The same over 2 x 2, where operators have next to nothing to do, is what all else costs.
+//! `./x bench overhead`: five operators over 100 x 100, as an expression that was compiled, bound anew and run, and as
+//! one that is built anew and evaluated. The same over 2 x 2, where operators have next to nothing to do, is what all
+//! else costs.
 
 #[path = "support/host.rs"]
 mod host;

@@ -2,10 +2,10 @@
 
     ./x bench python [--scale S] [--rounds N] [--program FILE] [PART...]
 
-Parts are `overhead` (what calls cost beside operators), `loss` (one expression over sparse data beside the same script in
-the program, and its memory) and (parts of) names of workloads and estimators; all by default. Every workload is computed by
-each library that is installed and can, in doubles, on the same threads and data, in turn, round after round; tables show
-medians, and how much of each round's time Fuseline's was. Results are compared first.
+Parts are `overhead` (what calls cost beside operators), `loss` (one expression over sparse data beside the same script
+in the program, and its memory) and (parts of) names of workloads and estimators; all by default. Every workload is
+computed by each library that is installed and can, in doubles, on the same threads and data, in turn, round after
+round; tables show medians. Results are compared first.
 """
 
 from __future__ import annotations

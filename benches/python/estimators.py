@@ -1,7 +1,7 @@
 """Estimators beside those of scikit-learn and others: time, accuracy, and memory at the peak.
 
-Each library fits in a process of its own, so that its memory can be told from that of the others. All take turns, fit after
-fit, and wait for each other.
+Each library fits in a process of its own, so that its memory can be told from that of the others. All take turns, fit
+after fit, and wait for each other.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import gc
 import importlib
 import importlib.util
 import multiprocessing
-import multiprocessing.connection
 import os
 import statistics
 import time
 import warnings
+from multiprocessing.connection import Connection
 from typing import Any, Callable, NamedTuple
 
 import numpy as np
@@ -229,7 +229,13 @@ TASKS = [
             INTEL: from_module("sklearnex.decomposition", "PCA", n_components=10),
         },
     ),
-    Task("ALS of implicit feedback", "confidence", mean_loss, {"fuseline": ImplicitALS, "implicit": Implicit}, ("sparse",)),
+    Task(
+        "ALS of implicit feedback",
+        "confidence",
+        mean_loss,
+        {"fuseline": ImplicitALS, "implicit": Implicit},
+        kinds=("sparse",),
+    ),
 ]
 
 #: The modules of libraries that have other names.
@@ -243,7 +249,7 @@ class First(NamedTuple):
     megabytes: float
 
 
-def serve(connection: multiprocessing.connection.Connection, number: int, kind: str, library: str, scale: float) -> None:
+def serve(connection: Connection, number: int, kind: str, library: str, scale: float) -> None:
     """Sends what the first fit is like, and then the seconds of a fit each time that something is received."""
     warnings.simplefilter("ignore")
     task, X = TASKS[number], samples(kind, scale)
@@ -303,8 +309,8 @@ def compare_estimators(scale: float, rounds: int, chosen: Callable[[str], bool])
     if not is_installed(SKLEARN) or not os.path.exists("/proc/self/clear_refs"):
         print("\nEstimators are compared on Linux, where scikit-learn is installed.")
         return
-    print(f"\nSeconds of a fit after the first, medians of {rounds} in turn; how good it is on the training data (a loss for ALS);")
-    print("megabytes of the process at its peak beyond those before the fit.\n")
+    print(f"\nSeconds of a fit after the first, medians of {rounds} in turn; how good it is on the training data, for")
+    print("ALS a loss; and megabytes of the process at the peak of the first fit, beyond those before it.\n")
     print("| estimator | data | library | seconds | score | MB |\n|---|---|---|---|---|---|")
     for number, task in enumerate(TASKS):
         for kind in task.kinds if chosen(task.name) else ():

@@ -1,4 +1,4 @@
-"""One expression over a sparse matrix of SciPy, from Python and as a script of the program `fuseline`: time and memory."""
+"""One expression over a sparse matrix of SciPy, from Python and as a script of the program: time and memory."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def in_operators(call: Callable[[], Any]) -> float:
 
 
 def measure_overhead() -> None:
-    """Five operators over 100 x 100, and over 2 x 2, where they have next to nothing to do: that is what all else costs."""
+    """Five operators over 100 x 100, and over 2 x 2, where they have next to nothing to do: what all else costs."""
     run = fl.jit(five_operators)
     print(f"Microseconds of {CALLS} calls; five operators. What 2 x 2 takes is to stay below the goal.\n")
     print("| | data | median | 99 of 100 | in operators | goal |\n|---|---|---|---|---|---|")
@@ -57,7 +57,8 @@ def measure_overhead() -> None:
             ("built anew and evaluated", lambda: five_operators(*captured).compute(), 40),
         ]
         for name, call, goal in ways:
-            print(line(name, size, microseconds(call), f"{in_operators(call):.1f}", goal if size == 2 else None), flush=True)
+            goal = goal if size == 2 else None
+            print(line(name, size, microseconds(call), f"{in_operators(call):.1f}", goal), flush=True)
         X, Y, _, _ = captured
         print(line("one operator built", size, microseconds(lambda: X * Y), "", 2), flush=True)
 

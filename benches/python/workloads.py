@@ -296,7 +296,8 @@ LIBRARIES = ["fuseline", "numpy", "scipy", "numexpr", "numba", "jax", "keops"]
 
 
 def compare_workloads(scale: float, rounds: int, threads: int, chosen: Callable[[str], bool]) -> None:
-    print(f"\nMilliseconds, {threads} threads, medians of {rounds} rounds in turn, scale {scale:g}; how often Fuseline's time.\n")
+    print(f"\nMilliseconds, {threads} threads, medians of {rounds} rounds in turn, scale {scale:g}.")
+    print("In brackets: how often Fuseline's time that is.\n")
     print("| workload | " + " | ".join(LIBRARIES) + " |")
     print("|---|" + "---|" * len(LIBRARIES))
     for workload in WORKLOADS:
@@ -304,9 +305,10 @@ def compare_workloads(scale: float, rounds: int, threads: int, chosen: Callable[
             continue
         times = measure(workload, scale, rounds)
         ours = times["fuseline"]
-        cells = [
-            "" if name not in times else f"{times[name]:.2f}" + ("" if name == "fuseline" else f" ({times[name] / ours:.2f})")
-            for name in LIBRARIES
-        ]
+        cells = [f"{ours:.2f}"] + [beside(times.get(name), ours) for name in LIBRARIES[1:]]
         print(f"| {workload.name} | " + " | ".join(cells) + " |", flush=True)
         gc.collect()
+
+
+def beside(time: float | None, ours: float) -> str:
+    return "" if time is None else f"{time:.2f} ({time / ours:.2f})"

@@ -20,12 +20,11 @@ import fuseline as fl
 
 from ._base import check_choice, check_flags, check_number, checked_data
 
-
-#: What all eigenvectors of a matrix take for each of its rows, columns and again rows, as a part of a multiplication where a
-#: vector is multiplied by a sparse matrix.
+#: What all eigenvectors of a matrix take, divided by the cube of its rows: the unit is a multiplication in the product of
+#: a sparse matrix and a vector.
 _DIRECT_COST = 0.5
 
-#: Lanczos iterations are not tried where the eigenvectors of a covariance matrix cost less than this number of restarts.
+#: Lanczos iterations are not tried where all eigenvectors of the covariance matrix cost less than so many restarts.
 _FEWEST_RESTARTS = 10
 
 
@@ -72,8 +71,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Principal components: the directions of the largest variance.
 
     They are eigenvectors of the covariance matrix, which one pass over the data computes; of dense data with fewer samples
-    than features they are singular vectors. Few components of sparse data with many features come from Lanczos iterations,
-    each a pass over the data.
+    than features they are singular vectors. Few components of sparse data with many features come from Lanczos
+    iterations, each a pass over the data.
 
     Parameters
     ----------
@@ -160,9 +159,9 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return variances, directions, variances.sum()
 
     def _few_directions(self, X: Any) -> tuple[np.ndarray, np.ndarray, float] | None:
-        """The same for as many directions as are wanted, by Lanczos iterations over sparse data (ARPACK).
+        """As many directions as are wanted, with their variances and the sum of all, by Lanczos iterations (ARPACK).
 
-        Nothing where the covariance matrix costs less, be it only after iterations of as much work.
+        Nothing of dense data, and where the covariance matrix costs less, be it only after iterations of as much work.
         """
         wanted = self.n_components
         if not (scipy.sparse.issparse(X) and isinstance(wanted, Integral) and 0 < wanted < min(X.shape)):
@@ -174,7 +173,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if restarts < _FEWEST_RESTARTS:
             return None
         data = fl.matrix(X)
-        # Products of samples have the same eigenvalues, and are the smaller matrix of the two where samples are few.
+        # The products of samples have the same eigenvalues, and are the smaller matrix where samples are few.
         product = covariance_product if features <= samples else product_of_samples
         operator = scipy.sparse.linalg.LinearOperator(
             (size, size), lambda v: product(data, self.mean_, float(samples), v.ravel()).numpy(), dtype=np.float64
@@ -182,7 +181,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         start = np.random.default_rng(0).uniform(-1.0, 1.0, size)
         try:
             variances, vectors = scipy.sparse.linalg.eigsh(operator, int(wanted), v0=start, ncv=basis, maxiter=restarts)
-        except scipy.sparse.linalg.ArpackNoConvergence:
+        except scipy.sparse.linalg.ArpackError:
             return None
         variances, vectors = variances[::-1], np.ascontiguousarray(vectors[:, ::-1])
         if features > samples:

@@ -22,8 +22,8 @@ _MOST_FEATURES = 4096
 #: Normal equations whose condition is worse say nothing that steps of refinement could repair.
 _WORST_CONDITION = 1e12
 
-#: What a multiplication takes in a product of sparse matrices and in a factorisation of a dense one, as parts of what it
-#: takes where a vector is multiplied by a sparse matrix.
+#: What a multiplication takes in a product of sparse matrices and in a factorisation of a dense one: the unit is one in
+#: the product of a sparse matrix and a vector.
 _PRODUCT_COST, _FACTOR_COST = 25.0, 0.05
 
 #: Conjugate gradients are not tried where normal equations cost less than this number of their steps.
@@ -266,7 +266,7 @@ class LinearRegression(_LinearRegressor):
 
     The normal equations are set up in one pass over the data and solved with steps of refinement. Where features depend on
     each other, or are more than samples, the solution of least norm comes from singular values, or for sparse data from LSQR.
-    Sparse data with many features are solved by conjugate gradients, as long as these take less time than normal equations.
+    Sparse data with many features are solved by conjugate gradients, where these take less time than normal equations.
 
     Parameters
     ----------
