@@ -160,6 +160,20 @@ def test_least_squares_of_dependent_features(seed, kind, shape):
     assert_same_model(Ridge(0.5).fit(X, y, weight), theirs)
 
 
+@pytest.mark.parametrize("shape", [(600, 400), (300, 500)])
+@pytest.mark.parametrize("targets", [1, 3])
+def test_least_squares_of_many_sparse_features(shape, targets):
+    X = sp.random_array(shape, density=0.02, format="csr", rng=1)
+    rng = np.random.default_rng(1)
+    Y = rng.standard_normal((shape[0], targets)) + 3.0
+    y, weight = Y[:, 0] if targets == 1 else Y, rng.uniform(0.1, 3.0, shape[0])
+    for alpha in (0.1, np.arange(1.0, targets + 1)):
+        theirs = linear_model.Ridge(alpha, solver="svd").fit(X.toarray(), y, weight)
+        assert_same_model(Ridge(alpha).fit(X, y, weight), theirs)
+    ours = LinearRegression().fit(X, y, weight)
+    assert_same_model(ours, linear_model.LinearRegression().fit(X.toarray(), y, weight))
+
+
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("classes, C", [(2, 0.1), (2, 1e3), (4, 0.1), (4, 1e3)])
@@ -377,6 +391,15 @@ def test_principal_components(kind, components, whiten):
     reduced = ours.transform(X)
     np.testing.assert_allclose(reduced[:, :last], theirs.transform(dense)[:, :last], atol=1e-6)
     np.testing.assert_allclose(ours.inverse_transform(reduced), theirs.inverse_transform(theirs.transform(dense)), atol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(500, 300), (200, 400)])
+def test_few_principal_components_of_many_sparse_features(shape):
+    X = sp.random_array(shape, density=0.02, format="csr", rng=1)
+    ours, theirs = PCA(5).fit(X), decomposition.PCA(5, svd_solver="full").fit(X.toarray())
+    np.testing.assert_allclose(ours.components_, theirs.components_, atol=1e-8)
+    for name in ("explained_variance_", "explained_variance_ratio_", "singular_values_", "noise_variance_"):
+        np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=1e-8)
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])

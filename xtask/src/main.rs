@@ -28,8 +28,11 @@ const HELP: &str = "\
        --python PATH                 the Python to use, instead of python3: 3.11 or later
   lint                               formatting, clippy and documentation, warnings denied
   bench [--full]                     the benchmark report in minutes, or in full into docs/benchmarks.md
-  bench python [--scale S] [--rounds N] [FILTER...]
-                                     the Python package beside NumPy, SciPy, numexpr, numba, JAX and scikit-learn
+  bench overhead                     what evaluating expressions over little data costs beside operators
+  bench python [--scale S] [--rounds N] [PART...]
+                                     the Python package: overhead, loss (an expression beside the program), workloads
+                                     (by parts of their names) beside NumPy, SciPy, numexpr, numba, JAX and KeOps, and
+                                     estimators beside scikit-learn, scikit-learn-intelex, glum and implicit
   bench report [--full] PART...      parts of it: machine, operators, patterns, footprint, model, algorithms, or (parts of) workloads' names
   bench optimizer [--quick]          the optimizer in numbers, into docs/optimizer.md unless quick
   bench compile [--quick] [CASE][/STAGE]

@@ -79,9 +79,10 @@ pub(crate) fn run(cargo: &Cargo, options: &Options) -> Result<()> {
 }
 
 /// Packages that benchmarks compare with. What cannot be installed is left out of the tables.
-const PEERS: &[&str] = &["scipy", "numexpr", "numba", "jax", "scikit-learn", "glum"];
+const PEERS: &[&str] =
+    &["scipy", "numexpr", "numba", "jax", "pykeops", "scikit-learn", "scikit-learn-intelex", "glum", "implicit"];
 
-/// Builds the wheel and compares it with other packages, in an environment that has both.
+/// Builds the wheel and compares it with other packages, in an environment that has both, and with the program.
 pub(crate) fn bench(cargo: &Cargo, arguments: &[&str]) -> Result<()> {
     let python = Path::new("python3");
     let (tools, feature) = prepare(cargo, python)?;
@@ -93,8 +94,13 @@ pub(crate) fn bench(cargo: &Cargo, arguments: &[&str]) -> Result<()> {
             eprintln!("x: {error:#}: it is not compared");
         }
     }
+    cargo.run("build", &cargo.with_features(&["build", "--release"]))?;
     let mut command = environment.command("python");
-    command.arg("benches/python/compare.py").args(arguments);
+    command
+        .args(["benches/python/compare.py", "--program"])
+        .arg(built("release", &format!("fuseline{}", std::env::consts::EXE_SUFFIX)))
+        .args(arguments);
+    command.env("PYTHONDONTWRITEBYTECODE", "1");
     check("the comparison", command)
 }
 
@@ -128,12 +134,16 @@ fn assemble() -> Result<PathBuf> {
         fs::remove_dir_all(&package)?;
     }
     copy_sources(&root().join("python/fuseline"), &package.join("fuseline"))?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
-    let name = format!("{}_native{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
-    let module = root().join(target).join("debug").join(name);
+    let module = built("debug", &format!("{}_native{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX));
     let copy = package.join("fuseline/_native.abi3.so");
     fs::copy(&module, copy).with_context(|| format!("no module {}", module.display()))?;
     Ok(package)
+}
+
+/// A file that Cargo built.
+fn built(profile: &str, name: &str) -> PathBuf {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
+    root().join(target).join(profile).join(name)
 }
 
 /// Copies files of Python and what describes them.

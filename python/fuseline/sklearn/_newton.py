@@ -42,7 +42,7 @@ def curvature_product(X, curvature, coef, intercept):
 
 @fl.jit
 def curvature_diagonal(X, curvature):
-    return (X * X).T @ curvature, curvature.sum()
+    return (X**2).T @ curvature, curvature.sum()
 
 
 class Objective:

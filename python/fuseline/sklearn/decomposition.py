@@ -9,6 +9,7 @@ from typing import Any, Callable
 import numpy as np
 import scipy.linalg
 import scipy.sparse
+import scipy.sparse.linalg
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -18,6 +19,13 @@ from sklearn.utils.validation import check_array, check_is_fitted, check_non_neg
 import fuseline as fl
 
 from ._base import check_choice, check_flags, check_number, checked_data, progress
+
+#: What all eigenvectors of a matrix take, divided by the cube of its rows: the unit is a multiplication in the product of
+#: a sparse matrix and a vector.
+_DIRECT_COST = 0.5
+
+#: Lanczos iterations are not tried where all eigenvectors of the covariance matrix cost less than so many restarts.
+_FEWEST_RESTARTS = 10
 
 
 @fl.jit
@@ -30,6 +38,28 @@ def dense_covariance(X, mean, samples):
 def sparse_covariance(X, mean, samples):
     # What the means would add is subtracted afterwards, so that zeros stay zeros.
     return (X.T @ X - samples * (mean[:, None] * mean)) / (samples - 1.0)
+
+
+@fl.jit
+def covariance_product(X, mean, samples, direction):
+    change = X @ direction - (mean * direction).sum()
+    return (X.T @ change - mean * change.sum()) / (samples - 1.0)
+
+
+@fl.jit
+def product_of_samples(X, mean, samples, direction):
+    change = X.T @ direction - mean * direction.sum()
+    return (X @ change - (mean * change).sum()) / (samples - 1.0)
+
+
+@fl.jit
+def directions_of_samples(X, mean, left):
+    return X.T @ left - mean[:, None] * left.sum(axis=0)
+
+
+@fl.jit
+def variances_of_features(X, mean, samples):
+    return ((X**2).sum(axis=0) - samples * mean**2) / (samples - 1.0)
 
 
 @fl.jit
@@ -47,7 +77,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Principal components: the directions of the largest variance.
 
     They are eigenvectors of the covariance matrix, which one pass over the data computes; of dense data with fewer samples
-    than features they are singular vectors.
+    than features they are singular vectors. Few components of sparse data with many features come from Lanczos
+    iterations, each a pass over the data.
 
     Parameters
     ----------
@@ -106,26 +137,65 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self._check_components(most)
         self.n_samples_ = samples
         self.mean_ = fl.matrix(X).mean(axis=0).numpy()
+        variances, directions, total = self._few_directions(X) or self._all_directions(X)
+        ratios = variances / total if total > 0 else np.full(len(variances), np.nan)
+        count = self._count(ratios, most)
+        directions = directions[:count]
+        largest = np.take_along_axis(directions, np.abs(directions).argmax(axis=1, keepdims=True), axis=1)
+        self.n_components_ = count
+        self.components_ = np.ascontiguousarray(np.where(largest < 0, -directions, directions))
+        self.explained_variance_ = variances[:count].copy()
+        self.explained_variance_ratio_ = ratios[:count].copy()
+        self.singular_values_ = np.sqrt(self.explained_variance_ * (samples - 1))
+        rest = max(total - self.explained_variance_.sum(), 0.0)
+        self.noise_variance_ = float(rest / (most - count)) if count < most else 0.0
+        return self
+
+    def _all_directions(self, X: Any) -> tuple[np.ndarray, np.ndarray, float]:
+        """Falling variances, their directions, and the sum of all variances."""
+        samples, features = X.shape
         if samples < features and not scipy.sparse.issparse(X):
             _, values, directions = scipy.linalg.svd(X - self.mean_, full_matrices=False, overwrite_a=True, check_finite=False)
             variances = values**2 / (samples - 1)
         else:
             covariance = sparse_covariance if scipy.sparse.issparse(X) else dense_covariance
             variances, vectors = scipy.linalg.eigh(covariance(X, self.mean_, float(samples)).numpy(), check_finite=False)
+            most = min(X.shape)
             variances, directions = np.maximum(variances[::-1], 0.0)[:most], vectors.T[::-1][:most]
-        largest = np.abs(directions).argmax(axis=1)
-        directions = directions * np.where(directions[np.arange(most), largest] < 0, -1.0, 1.0)[:, None]
+        return variances, directions, variances.sum()
 
-        total = variances.sum()
-        ratios = variances / total if total > 0 else np.full(most, np.nan)
-        count = self._count(ratios, most)
-        self.n_components_ = count
-        self.components_ = np.ascontiguousarray(directions[:count])
-        self.explained_variance_ = variances[:count].copy()
-        self.explained_variance_ratio_ = ratios[:count].copy()
-        self.singular_values_ = np.sqrt(self.explained_variance_ * (samples - 1))
-        self.noise_variance_ = float(variances[count:].mean()) if count < most else 0.0
-        return self
+    def _few_directions(self, X: Any) -> tuple[np.ndarray, np.ndarray, float] | None:
+        """As many directions as are wanted, with their variances and the sum of all, by Lanczos iterations (ARPACK).
+
+        Nothing of dense data, and where the covariance matrix costs less, be it only after iterations of as much work.
+        """
+        wanted = self.n_components
+        if not (scipy.sparse.issparse(X) and isinstance(wanted, Integral) and 0 < wanted < min(X.shape)):
+            return None
+        samples, features = X.shape
+        size = min(X.shape)
+        basis = min(max(2 * int(wanted) + 1, 20), size)
+        restarts = int(_DIRECT_COST * features**3 / (basis * (2 * X.nnz + 2 * basis * size)))
+        if restarts < _FEWEST_RESTARTS:
+            return None
+        data = fl.matrix(X)
+        # The products of samples have the same eigenvalues, and are the smaller matrix where samples are few.
+        product = covariance_product if features <= samples else product_of_samples
+        operator = scipy.sparse.linalg.LinearOperator(
+            (size, size), lambda v: product(data, self.mean_, float(samples), v.ravel()).numpy(), dtype=np.float64
+        )
+        start = np.random.default_rng(0).uniform(-1.0, 1.0, size)
+        try:
+            variances, vectors = scipy.sparse.linalg.eigsh(operator, int(wanted), v0=start, ncv=basis, maxiter=restarts)
+        except scipy.sparse.linalg.ArpackError:
+            return None
+        variances, vectors = variances[::-1], np.ascontiguousarray(vectors[:, ::-1])
+        if features > samples:
+            if variances[-1] <= size * np.finfo(np.float64).eps * variances[0]:
+                return None
+            vectors = directions_of_samples(data, self.mean_, vectors).numpy() / np.sqrt(variances * (samples - 1.0))
+        total = float(variances_of_features(data, self.mean_, float(samples)).sum())
+        return np.maximum(variances, 0.0), vectors.T, total
 
     def _check_components(self, most: int) -> None:
         wanted = self.n_components

@@ -22,6 +22,16 @@ _MOST_FEATURES = 4096
 #: Normal equations whose condition is worse say nothing that steps of refinement could repair.
 _WORST_CONDITION = 1e12
 
+#: What a multiplication takes in a product of sparse matrices and in a factorisation of a dense one: the unit is one in
+#: the product of a sparse matrix and a vector.
+_PRODUCT_COST, _FACTOR_COST = 25.0, 0.05
+
+#: Conjugate gradients are not tried where normal equations cost less than this number of their steps.
+_FEWEST_STEPS = 50
+
+#: The part of the first gradient at which conjugate gradients end.
+_PART_OF_GRADIENT = 1e-12
+
 
 @fl.jit
 def dense_products(X, Y, root, X_mean, Y_mean):
@@ -50,6 +60,17 @@ def slope(X, Y, weight, X_mean, coef, intercept):
 
 
 @fl.jit
+def normal_product(X, weight, X_mean, direction):
+    change = weight[:, None] * (X @ direction - X_mean @ direction)
+    return X.T @ change - X_mean[:, None] * change.sum(axis=0)
+
+
+@fl.jit
+def normal_diagonal(X, weight, X_mean):
+    return (X**2).T @ weight - weight.sum() * X_mean**2
+
+
+@fl.jit
 def centred_product(X, root, X_mean, direction):
     return root * (X @ direction - (X_mean * direction).sum())
 
@@ -67,6 +88,7 @@ class _LeastSquares:
         self.is_sparse = scipy.sparse.issparse(X)
         self.X, self.Y, self.weight, self.root = fl.matrix(X), fl.matrix(Y), fl.matrix(weight), np.sqrt(weight)
         self.total = weight.sum()
+        self.row_ends = X.indptr if self.is_sparse else None
         self.samples, self.features = X.shape
         self.X_mean, self.Y_mean = np.zeros(self.features), np.zeros(Y.shape[1])
         if fit_intercept:
@@ -75,9 +97,9 @@ class _LeastSquares:
 
     def solve(self, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Coefficients, a column for each target, and intercepts."""
-        coef = None
+        coef = self._by_conjugate_gradients(alpha) if self.is_sparse else None
         most = min(self.samples, _MOST_FEATURES) if self.is_sparse else self.samples
-        if self.features <= most:
+        if coef is None and self.features <= most:
             coef = self._by_normal_equations(alpha)
         if coef is None:
             coef = self._by_iterations(alpha) if self.is_sparse else self._by_singular_values(alpha)
@@ -85,6 +107,40 @@ class _LeastSquares:
 
     def _intercept(self, coef: np.ndarray) -> np.ndarray:
         return self.Y_mean - self.X_mean @ coef
+
+    def _by_conjugate_gradients(self, alpha: np.ndarray) -> np.ndarray | None:
+        """The solution by steps that cost no more than normal equations would; nothing where these are not enough.
+
+        Each step is a pass over the data for all targets. Without a penalty the solution is that of least norm.
+        """
+        steps = self._affordable_steps()
+        if steps < _FEWEST_STEPS:
+            return None
+        coef = np.zeros((self.features, len(alpha)))
+        residual = slope(self.X, self.Y, self.weight, self.X_mean, coef, self.Y_mean).numpy()
+        diagonal = normal_diagonal(self.X, self.weight, self.X_mean).numpy()[:, None] + alpha
+        # A scale for each feature would make another norm the least.
+        scale = np.where((alpha > 0) & (diagonal > 0), diagonal, 1.0)
+        search = scaled = residual / scale
+        size = (residual * scaled).sum(axis=0)
+        enough = _PART_OF_GRADIENT**2 * size
+        for _ in range(steps):
+            if (size <= enough).all():
+                return coef
+            product = normal_product(self.X, self.weight, self.X_mean, search).numpy() + alpha * search
+            length = _quotient(size, (search * product).sum(axis=0))
+            coef = coef + length * search
+            residual = residual - length * product
+            scaled = residual / scale
+            before, size = size, (residual * scaled).sum(axis=0)
+            search = scaled + _quotient(size, before) * search
+        return None
+
+    def _affordable_steps(self) -> int:
+        """The number of conjugate gradients' steps that take as long as normal equations."""
+        lengths = np.diff(self.row_ends).astype(np.float64)
+        direct = _PRODUCT_COST * (lengths @ lengths) + _FACTOR_COST * self.features**3 / 3
+        return int(min(direct / max(2.0 * lengths.sum() * self.Y.shape[1], 1.0), 10 * self.features))
 
     def _by_normal_equations(self, alpha: np.ndarray) -> np.ndarray | None:
         """One pass over the data, and the factor of Cholesky; nothing where features nearly depend on each other."""
@@ -139,6 +195,11 @@ class _LeastSquares:
                 message = f"Not converged after {most} iterations of LSQR: scale the data."
                 warnings.warn(message, ConvergenceWarning, stacklevel=5)
         return coef
+
+
+def _quotient(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
+    """The quotients; 0 for targets that are done."""
+    return np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator > 0)
 
 
 class _Factor:
@@ -206,6 +267,7 @@ class LinearRegression(_LinearRegressor):
 
     The normal equations are set up in one pass over the data and solved with steps of refinement. Where features depend on
     each other, or are more than samples, the solution of least norm comes from singular values, or for sparse data from LSQR.
+    Sparse data with many features are solved by conjugate gradients, where these take less time than normal equations.
 
     Parameters
     ----------
@@ -219,7 +281,7 @@ class LinearRegression(_LinearRegressor):
     intercept_ : float or ndarray of shape (n_targets,)
         Intercept.
     rank_ : int or None
-        Rank of the centred data; None where the solution is LSQR's, which does not tell.
+        Rank of the centred data; None where the solution comes from iterations, which do not tell.
     n_features_in_ : int
         Features seen by ``fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)

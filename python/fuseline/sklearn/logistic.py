@@ -52,7 +52,7 @@ def multinomial_product(X, curvature, coef, intercept):
 def multinomial_diagonal(X, curvature):
     probability, weight = curvature
     spread = weight[:, None] * probability * (1.0 - probability)
-    return (X * X).T @ spread, spread.sum(axis=0)
+    return (X**2).T @ spread, spread.sum(axis=0)
 
 
 class LogisticRegression(ClassifierMixin, LinearClassifier):
