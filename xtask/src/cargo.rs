@@ -21,7 +21,9 @@ impl Cargo {
     pub(crate) fn from_environment() -> Result<Self> {
         let (features, backend_feature): (&[_], _) = match std::env::var(FEATURE_VARIABLE).as_deref() {
             Err(_) | Ok("llvm22") => (&[], "fuseline-llvm-backend/default"),
-            Ok("llvm19") => (&["--no-default-features", "--features", "llvm19"], "fuseline-llvm-backend/llvm19"),
+            Ok("llvm19") => {
+                (&["--no-default-features", "--features", "llvm19,fuseline/cli"], "fuseline-llvm-backend/llvm19")
+            }
             Ok(other) => bail!("{FEATURE_VARIABLE} is llvm22 or llvm19, not {other}"),
         };
         Ok(Cargo { features, backend_feature })

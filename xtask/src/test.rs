@@ -76,12 +76,19 @@ const TESTS_WITHOUT_LLVM: &str = "package(fuseline) & \
 /// binds LLVM keeps its version, so that every other crate is built as it is for the tests with LLVM: once.
 fn without_llvm(cargo: &Cargo, options: &Options) -> Vec<&'static str> {
     if has_nextest(cargo) {
-        let selection = ["--workspace", "--no-default-features", "--features", cargo.backend_feature()];
+        let selection = [
+            "--workspace",
+            "--no-default-features",
+            "--features",
+            "fuseline/cli",
+            "--features",
+            cargo.backend_feature(),
+        ];
         let (suites, tests): (&[_], _) =
             if options.long { (&[], "package(fuseline)") } else { (SUITES_WITHOUT_LLVM, TESTS_WITHOUT_LLVM) };
         [&selection[..], suites, &["--filterset", tests]].concat()
     } else {
-        vec!["--package", "fuseline", "--no-default-features"]
+        vec!["--package", "fuseline", "--no-default-features", "--features", "cli"]
     }
 }
 
