@@ -11,11 +11,11 @@ use crate::memory::Memory;
 use crate::refusal::AllocationFailure;
 use crate::run_context::MemorySource;
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Buffers below this many values are left to the allocator.
 const SMALLEST_RECYCLED: usize = 4096;
@@ -162,7 +162,8 @@ pub struct PoolStatistics {
     pub fresh_bytes: u64,
 }
 
-/// Recycles the memory of matrices, up to a limit of idle bytes.
+/// Recycles the memory of matrices, up to a limit of idle bytes and to twice what was in use at a time: runs whose sizes
+/// change keep no more than that of sizes that do not come back. What was idle for longest goes first.
 #[derive(Debug)]
 pub struct BufferPool {
     /// What all memory of the runs that use the pool is reserved from, that of idle buffers included.
@@ -174,10 +175,68 @@ pub struct BufferPool {
     fresh_bytes: AtomicU64,
 }
 
+/// Idle buffers. Capacities are numbers of values.
 #[derive(Debug, Default)]
 struct FreeLists {
-    by_capacity: BTreeMap<usize, Vec<Memory<f64>>>,
+    /// Those of each capacity, with when they were given back, the last of them behind.
+    by_capacity: BTreeMap<usize, VecDeque<(u64, Memory<f64>)>>,
+    /// The capacity of every buffer by when it was given back.
+    by_age: BTreeMap<u64, usize>,
+    /// Buffers that were given back so far.
+    given_back: u64,
+    /// The capacity of all idle buffers.
     values: usize,
+    /// The capacity of the buffers that are handed out, and the most that it was.
+    in_use: usize,
+    most_in_use: usize,
+}
+
+/// Idle values that are kept however few were in use at a time.
+const LEAST_IDLE: usize = (64 << 20) / size_of::<f64>();
+
+impl FreeLists {
+    /// The smallest buffer that holds `len` values without wasting more than half of its memory.
+    fn take(&mut self, len: usize) -> Option<Memory<f64>> {
+        let (&capacity, _) = self.by_capacity.range(len..=len.saturating_mul(2)).next()?;
+        let list = self.by_capacity.get_mut(&capacity)?;
+        let (age, memory) = list.pop_back()?;
+        self.forget(capacity, age);
+        Some(memory)
+    }
+
+    fn keep(&mut self, capacity: usize, memory: Memory<f64>) {
+        self.by_capacity.entry(capacity).or_default().push_back((self.given_back, memory));
+        self.by_age.insert(self.given_back, capacity);
+        self.given_back += 1;
+        self.values += capacity;
+    }
+
+    /// The buffer that was idle for longest.
+    fn take_oldest(&mut self) -> Option<Memory<f64>> {
+        let (&age, &capacity) = self.by_age.first_key_value()?;
+        // Within a capacity they are in the order of their age.
+        let (_, memory) = self.by_capacity.get_mut(&capacity)?.pop_front()?;
+        self.forget(capacity, age);
+        Some(memory)
+    }
+
+    fn forget(&mut self, capacity: usize, age: u64) {
+        self.by_age.remove(&age);
+        if self.by_capacity.get(&capacity).is_some_and(VecDeque::is_empty) {
+            self.by_capacity.remove(&capacity);
+        }
+        self.values -= capacity;
+    }
+
+    fn note_use(&mut self, capacity: usize) {
+        self.in_use += capacity;
+        self.most_in_use = self.most_in_use.max(self.in_use);
+    }
+
+    /// Values that may be idle under a limit.
+    fn allowance(&self, limit: usize) -> usize {
+        limit.min(self.most_in_use.saturating_mul(2).max(LEAST_IDLE))
+    }
 }
 
 impl BufferPool {
@@ -219,7 +278,10 @@ impl BufferPool {
 
     /// Gives all idle memory back to the system.
     pub fn give_up(&self) {
-        let idle = std::mem::take(&mut *self.free.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut free = self.lists();
+        let idle = std::mem::take(&mut free.by_capacity);
+        (free.by_age, free.values) = (BTreeMap::new(), 0);
+        drop(free);
         // Without the lock.
         drop(idle);
     }
@@ -244,33 +306,45 @@ impl BufferPool {
             return (memory.with_len(len), false);
         }
         self.fresh_bytes.fetch_add(bytes, Ordering::Relaxed);
-        (Memory::zeroed(len), true)
+        let memory = Memory::zeroed(len);
+        if memory.capacity() >= SMALLEST_RECYCLED {
+            self.lists().note_use(memory.capacity());
+        }
+        (memory, true)
     }
 
-    /// The smallest idle buffer that holds `len` values without wasting more than half of its memory.
+    fn lists(&self) -> MutexGuard<'_, FreeLists> {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An idle buffer that holds `len` values.
     fn pop(&self, len: usize) -> Option<Memory<f64>> {
-        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let (&capacity, list) =
-            free.by_capacity.range_mut(len..=len.saturating_mul(2)).find(|(_, list)| !list.is_empty())?;
-        let memory = list.pop();
-        if list.is_empty() {
-            free.by_capacity.remove(&capacity);
-        }
-        free.values -= capacity;
-        memory
+        let mut free = self.lists();
+        let memory = free.take(len)?;
+        free.note_use(memory.capacity());
+        Some(memory)
     }
 
     fn give_back(&self, memory: Memory<f64>) {
         let capacity = memory.capacity();
-        // What a clone in another session's run reserved there must not be kept here.
-        if capacity < SMALLEST_RECYCLED || !memory.is_recyclable() || !memory.is_within(&self.budget) {
+        if capacity < SMALLEST_RECYCLED {
             return;
         }
-        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        if (free.values + capacity).saturating_mul(size_of::<f64>()) <= self.limit {
-            free.values += capacity;
-            free.by_capacity.entry(capacity).or_default().push(memory);
+        let mut free = self.lists();
+        free.in_use = free.in_use.saturating_sub(capacity);
+        // What a clone in another session's run reserved there must not be kept here.
+        if !memory.is_recyclable() || !memory.is_within(&self.budget) {
+            return;
         }
+        free.keep(capacity, memory);
+        let allowance = free.allowance(self.limit / size_of::<f64>());
+        let mut gone = Vec::new();
+        while free.values > allowance {
+            gone.extend(free.take_oldest());
+        }
+        drop(free);
+        // Without the lock.
+        drop(gone);
     }
 }
 
@@ -303,5 +377,42 @@ mod tests {
         let fresh = pool.statistics().fresh_bytes;
         assert_eq!(Buffer::<usize>::recycled(&pool, 8999).len(), 8999);
         assert_eq!(pool.statistics().fresh_bytes, fresh);
+    }
+
+    /// Bytes that a pool keeps of what it is given back.
+    fn idle_bytes(pool: &BufferPool) -> usize {
+        pool.lists().values * size_of::<f64>()
+    }
+
+    /// Sizes that never come back leave at most twice what was in use at a time.
+    #[test]
+    fn changing_sizes_leave_little_idle() {
+        let pool = BufferPool::new(4 << 30);
+        let most = LEAST_IDLE;
+        for step in 0..64 {
+            drop(BufferPool::take(&pool, most + 3 * SMALLEST_RECYCLED * step * most / (64 * SMALLEST_RECYCLED)));
+            let in_use = pool.lists().most_in_use * size_of::<f64>();
+            assert!(idle_bytes(&pool) <= 2 * in_use, "{} idle beside {in_use}", idle_bytes(&pool));
+        }
+        assert_eq!(pool.lists().in_use, 0);
+        pool.give_up();
+        assert_eq!((idle_bytes(&pool), pool.lists().by_age.len()), (0, 0));
+    }
+
+    /// What was idle for longest goes, so that the sizes of now are recycled.
+    #[test]
+    fn the_oldest_go_first() {
+        let len = 2 * SMALLEST_RECYCLED;
+        let pool = BufferPool::new(10 * len * size_of::<f64>());
+        for number in 1..=5 {
+            drop(BufferPool::take(&pool, number * len));
+        }
+        // The first ones made room for the last one, which is found again.
+        let fresh = pool.statistics().fresh_bytes;
+        drop(BufferPool::take(&pool, 5 * len));
+        assert_eq!(pool.statistics().fresh_bytes, fresh);
+        drop(BufferPool::take(&pool, len));
+        assert!(pool.statistics().fresh_bytes > fresh);
+        assert!(idle_bytes(&pool) <= 10 * len * size_of::<f64>());
     }
 }
