@@ -349,20 +349,31 @@ fn indexes() -> MutexGuard<'static, Indexes> {
 }
 
 /// Makes all column indexes that are read where they lie read-only, until [`thaw`]: they were checked before the evaluation,
-/// and code trusts them. Python is attached in both, so that no other thread of it comes in between.
+/// and code trusts them. Python is attached in both, so that no other thread of it comes in between. Nothing of Python is
+/// called while the list is locked: who waits for the list keeps Python from whoever has it.
 pub(crate) fn freeze(py: Python<'_>) -> PyResult<()> {
-    let mut indexes = indexes();
-    indexes.evaluations += 1;
-    indexes.arrays.retain(|array| array.strong_count() > 0);
-    let arrays: Vec<Arc<Py<PyAny>>> = indexes.arrays.iter().filter_map(sync::Weak::upgrade).collect();
+    let arrays: Vec<Arc<Py<PyAny>>> = {
+        let mut indexes = indexes();
+        indexes.evaluations += 1;
+        indexes.arrays.retain(|array| array.strong_count() > 0);
+        indexes.arrays.iter().filter_map(sync::Weak::upgrade).collect()
+    };
     for array in arrays {
-        let flags = array.bind(py).getattr(pyo3::intern!(py, "flags"))?;
-        if flags.getattr(pyo3::intern!(py, "writeable"))?.extract()? {
-            flags.setattr(pyo3::intern!(py, "writeable"), false)?;
-            indexes.frozen.push(array);
+        if make_read_only(array.bind(py)).inspect_err(|_| thaw(py))? {
+            indexes().frozen.push(array);
         }
     }
     Ok(())
+}
+
+/// Makes an array read-only, and says whether it was not. Names are not interned: making one of these detaches from Python.
+fn make_read_only(array: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let flags = array.getattr("flags")?;
+    let is_writeable = flags.getattr("writeable")?.extract()?;
+    if is_writeable {
+        flags.setattr("writeable", false)?;
+    }
+    Ok(is_writeable)
 }
 
 /// Gives column indexes back to whoever wants to write to them, once nothing is evaluated.
@@ -373,9 +384,9 @@ pub(crate) fn thaw(py: Python<'_>) {
         if indexes.evaluations > 0 { Vec::new() } else { std::mem::take(&mut indexes.frozen) }
     };
     for array in frozen {
-        let flags = array.bind(py).getattr(pyo3::intern!(py, "flags"));
+        let flags = array.bind(py).getattr("flags");
         // An array that lost its memory meanwhile stays as it is.
-        let _ = flags.and_then(|flags| flags.setattr(pyo3::intern!(py, "writeable"), true));
+        let _ = flags.and_then(|flags| flags.setattr("writeable", true));
     }
 }
 

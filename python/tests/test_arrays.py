@@ -46,6 +46,7 @@ DENSE = {
 }
 
 
+@pytest.mark.thread_unsafe(reason="it counts what the whole process copies")
 @pytest.mark.parametrize("layout", DENSE)
 def test_dense_layouts(layout):
     change, bytes_expected = DENSE[layout]
@@ -56,6 +57,7 @@ def test_dense_layouts(layout):
     np.testing.assert_array_equal(x.numpy(), a)
 
 
+@pytest.mark.thread_unsafe(reason="it counts what the whole process copies")
 @pytest.mark.parametrize("layout", ["C order", "columns with gaps", "negative stride"])
 def test_vectors(layout):
     a = np.arange(10.0)
@@ -69,6 +71,7 @@ def test_vectors(layout):
 DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"]
 
 
+@pytest.mark.thread_unsafe(reason="it counts what the whole process copies")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("rows", [40, 30_000])
 def test_types(dtype, rows):
@@ -175,6 +178,7 @@ SPARSE = {
 }
 
 
+@pytest.mark.thread_unsafe(reason="it counts what the whole process copies")
 @pytest.mark.parametrize("layout", SPARSE)
 def test_sparse_layouts(layout):
     change, bytes_expected = SPARSE[layout]

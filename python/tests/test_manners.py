@@ -45,6 +45,7 @@ def test_joblib(tmp_path):
     np.testing.assert_array_equal(joblib.load(tmp_path / "x").numpy(), [0, 2, 4])
 
 
+@pytest.mark.thread_unsafe(reason="it has threads of its own")
 def test_many_threads_at_once():
     X = np.random.default_rng(0).normal(size=(200, 20))
     x, failures = fl.matrix(X), []
@@ -64,6 +65,7 @@ def test_many_threads_at_once():
     assert not failures, failures[0]
 
 
+@pytest.mark.thread_unsafe(reason="it has threads of its own")
 def test_one_expression_in_many_threads():
     x = fl.matrix(np.ones((100, 100)))
     y, results = ((x + 1) * 2).sum(), []
@@ -73,6 +75,7 @@ def test_one_expression_in_many_threads():
     assert results == [40_000.0] * 8
 
 
+@pytest.mark.thread_unsafe(reason="it has threads of its own")
 def test_python_goes_on_while_something_is_computed():
     x = fl.rand(3000, 3000, seed=1)
     counted, done = 0, threading.Event()
@@ -110,6 +113,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.thread_unsafe(reason="it starts a process")
 @pytest.mark.skipif(not hasattr(signal, "SIGINT") or sys.platform == "win32", reason="signals of POSIX")
 def test_ctrl_c_ends_a_computation():
     process = started(LONG, subprocess.PIPE)
@@ -134,6 +138,7 @@ for k in range(4):
 """
 
 
+@pytest.mark.thread_unsafe(reason="it starts a process")
 def test_a_process_ends_while_code_is_generated(tmp_path):
     for attempt in range(6):
         environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path / str(attempt))}
@@ -141,6 +146,7 @@ def test_a_process_ends_while_code_is_generated(tmp_path):
         assert finished.returncode == 0, (finished.returncode, finished.stderr[-500:])
 
 
+@pytest.mark.thread_unsafe(reason="arrays of indexes are read-only as long as any thread computes")
 def test_indexes_cannot_be_written_while_they_are_read():
     s = sp.random_array((3000, 3000), density=0.02, format="csr", rng=1)
     x, v = fl.matrix(s), np.ones(3000)
@@ -172,6 +178,7 @@ def total(n):
     return float((fl.matrix(np.ones(n)) * 2).sum())
 
 
+@pytest.mark.thread_unsafe(reason="it forks the process")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks of POSIX")
 def test_forks_make_their_own_threads():
     assert total(10) == 20.0
@@ -206,6 +213,7 @@ def resident():
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
+@pytest.mark.thread_unsafe(reason="it measures the memory of the process")
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="no /proc")
 def test_no_growth_over_many_evaluations():
     a = np.ones((50, 50))

@@ -105,6 +105,7 @@ def test_stages(stage):
         fl.explain(x, stage="nothing")
 
 
+@pytest.mark.thread_unsafe(reason="it counts what the whole process copies")
 def test_counters():
     x = fl.matrix(np.ones((1000, 1000)))
     float((x * x + 1).sum())
