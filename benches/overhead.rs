@@ -37,7 +37,7 @@ fn five_operators(x: &Matrix, y: &Matrix, z: &Matrix, v: &Matrix) -> Scalar {
 /// The arrays of the expression.
 fn data(size: usize) -> [Matrix; 4] {
     let cells =
-        |seed: usize, cols| Array2::from_shape_fn((size, cols), |(i, j)| ((i * 31 + j * 17 + seed) % 13) as f64);
+        |seed: usize, cols: usize| Array2::from_shape_fn((size, cols), |(i, j)| ((i * 31 + j * 17 + seed) % 13) as f64);
     [cells(1, size), cells(2, size), cells(3, size), cells(4, 1)].map(Matrix::from)
 }
 

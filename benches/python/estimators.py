@@ -306,19 +306,22 @@ def is_installed(library: str) -> bool:
 
 
 def compare_estimators(scale: float, rounds: int, chosen: Callable[[str], bool]) -> None:
+    picked = [task for task in TASKS if chosen(task.name)]
+    if not picked:
+        return
     if not is_installed(SKLEARN) or not os.path.exists("/proc/self/clear_refs"):
         print("\nEstimators are compared on Linux, where scikit-learn is installed.")
         return
     print(f"\nSeconds of a fit after the first, medians of {rounds} in turn; how good it is on the training data, for")
     print("ALS a loss; and megabytes of the process at the peak of the first fit, beyond those before it.\n")
     print("| estimator | data | library | seconds | score | MB |\n|---|---|---|---|---|---|")
-    for number, task in enumerate(TASKS):
-        for kind in task.kinds if chosen(task.name) else ():
-            compare_on(number, kind, scale, rounds)
+    for task in picked:
+        for kind in task.kinds:
+            compare_on(task, kind, scale, rounds)
 
 
-def compare_on(number: int, kind: str, scale: float, rounds: int) -> None:
-    task = TASKS[number]
+def compare_on(task: Task, kind: str, scale: float, rounds: int) -> None:
+    number = TASKS.index(task)
     servers = {library: Server(number, kind, library, scale) for library in task.makers if is_installed(library)}
     for _ in range(rounds):
         for server in servers.values():

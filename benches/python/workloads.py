@@ -296,13 +296,14 @@ LIBRARIES = ["fuseline", "numpy", "scipy", "numexpr", "numba", "jax", "keops"]
 
 
 def compare_workloads(scale: float, rounds: int, threads: int, chosen: Callable[[str], bool]) -> None:
+    picked = [workload for workload in WORKLOADS if chosen(workload.name)]
+    if not picked:
+        return
     print(f"\nMilliseconds, {threads} threads, medians of {rounds} rounds in turn, scale {scale:g}.")
     print("In brackets: how often Fuseline's time that is.\n")
     print("| workload | " + " | ".join(LIBRARIES) + " |")
     print("|---|" + "---|" * len(LIBRARIES))
-    for workload in WORKLOADS:
-        if not chosen(workload.name):
-            continue
+    for workload in picked:
         times = measure(workload, scale, rounds)
         ours = times["fuseline"]
         cells = [f"{ours:.2f}"] + [beside(times.get(name), ours) for name in LIBRARIES[1:]]

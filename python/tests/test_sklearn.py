@@ -160,7 +160,7 @@ def test_least_squares_of_dependent_features(seed, kind, shape):
     assert_same_model(Ridge(0.5).fit(X, y, weight), theirs)
 
 
-@pytest.mark.parametrize("shape", [(600, 400), (300, 500)])
+@pytest.mark.parametrize("shape", [(2000, 1000), (500, 800)])
 @pytest.mark.parametrize("targets", [1, 3])
 def test_least_squares_of_many_sparse_features(shape, targets):
     X = sp.random_array(shape, density=0.02, format="csr", rng=1)
@@ -393,7 +393,7 @@ def test_principal_components(kind, components, whiten):
     np.testing.assert_allclose(ours.inverse_transform(reduced), theirs.inverse_transform(theirs.transform(dense)), atol=1e-6)
 
 
-@pytest.mark.parametrize("shape", [(500, 300), (200, 400)])
+@pytest.mark.parametrize("shape", [(1000, 600), (400, 800)])
 def test_few_principal_components_of_many_sparse_features(shape):
     X = sp.random_array(shape, density=0.02, format="csr", rng=1)
     ours, theirs = PCA(5).fit(X), decomposition.PCA(5, svd_solver="full").fit(X.toarray())

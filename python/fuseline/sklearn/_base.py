@@ -14,6 +14,9 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 import fuseline as fl
 
+#: What a pass over data takes at least: the unit is a multiplication in the product of a sparse matrix and a vector.
+PASS_COST = 50_000.0
+
 
 def check_number(
     estimator: BaseEstimator,

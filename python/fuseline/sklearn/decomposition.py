@@ -18,10 +18,9 @@ from sklearn.utils.validation import check_array, check_is_fitted, check_non_neg
 
 import fuseline as fl
 
-from ._base import check_choice, check_flags, check_number, checked_data, progress
+from ._base import PASS_COST, check_choice, check_flags, check_number, checked_data, progress
 
-#: What all eigenvectors of a matrix take, divided by the cube of its rows: the unit is a multiplication in the product of
-#: a sparse matrix and a vector.
+#: What all eigenvectors of a matrix take, divided by the cube of its rows, in the unit of passes.
 _DIRECT_COST = 0.5
 
 #: Lanczos iterations are not tried where all eigenvectors of the covariance matrix cost less than so many restarts.
@@ -175,7 +174,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         samples, features = X.shape
         size = min(X.shape)
         basis = min(max(2 * int(wanted) + 1, 20), size)
-        restarts = int(_DIRECT_COST * features**3 / (basis * (2 * X.nnz + 2 * basis * size)))
+        restarts = int(_DIRECT_COST * features**3 / (basis * (PASS_COST + 2 * X.nnz + 2 * basis * size)))
         if restarts < _FEWEST_RESTARTS:
             return None
         data = fl.matrix(X)

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import fuseline as fl
 
-from ._base import LinearEstimator, check_flags, check_number, checked_data, checked_weight
+from ._base import PASS_COST, LinearEstimator, check_flags, check_number, checked_data, checked_weight
 
 #: The most features for which normal equations, which are dense, are set up for sparse data: 128 MB.
 _MOST_FEATURES = 4096
@@ -22,8 +22,7 @@ _MOST_FEATURES = 4096
 #: Normal equations whose condition is worse say nothing that steps of refinement could repair.
 _WORST_CONDITION = 1e12
 
-#: What a multiplication takes in a product of sparse matrices and in a factorisation of a dense one: the unit is one in
-#: the product of a sparse matrix and a vector.
+#: What a multiplication takes in a product of sparse matrices and in a factorisation of a dense one, in the unit of passes.
 _PRODUCT_COST, _FACTOR_COST = 25.0, 0.05
 
 #: Conjugate gradients are not tried where normal equations cost less than this number of their steps.
@@ -140,7 +139,7 @@ class _LeastSquares:
         """The number of conjugate gradients' steps that take as long as normal equations."""
         lengths = np.diff(self.row_ends).astype(np.float64)
         direct = _PRODUCT_COST * (lengths @ lengths) + _FACTOR_COST * self.features**3 / 3
-        return int(min(direct / max(2.0 * lengths.sum() * self.Y.shape[1], 1.0), 10 * self.features))
+        return int(min(direct / (PASS_COST + 2.0 * lengths.sum() * self.Y.shape[1]), 10 * self.features))
 
     def _by_normal_equations(self, alpha: np.ndarray) -> np.ndarray | None:
         """One pass over the data, and the factor of Cholesky; nothing where features nearly depend on each other."""
