@@ -6,13 +6,15 @@
 use crate::dtype::{DType, Weak};
 use crate::numpy;
 use crate::place;
+use fuseline::ir::Format;
 use fuseline::ir::Value;
 use fuseline::ir::hop::{HopOp, ReorgOp};
-use fuseline::{Borrowed, Csr, Dense, Expr, MatrixBlock, NarrowDense, NarrowValue, Place};
+use fuseline::{Borrowed, Csr, Dense, Expr, MatrixBlock, NarrowDense, NarrowValue, Place, RuntimeValue};
 use pyo3::buffer::{Element, PyBuffer};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyList, PyTuple};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{self, Arc, Mutex, MutexGuard, PoisonError};
 
@@ -334,36 +336,97 @@ fn csr(matrix: &Bound<'_, PyAny>, rows: usize, cols: usize, copy: bool) -> PyRes
     Ok(Csr::borrowed(rows, cols, offsets, columns, values).map_err(invalid)?.into())
 }
 
-/// Arrays of column indexes that are read where they lie, and how many evaluations run.
+/// Arrays of column indexes that are read where they lie, by their addresses, and those that evaluations are reading.
 struct Indexes {
-    arrays: Vec<sync::Weak<Py<PyAny>>>,
-    evaluations: usize,
-    /// The arrays that were made read-only for the evaluations.
-    frozen: Vec<Arc<Py<PyAny>>>,
+    arrays: BTreeMap<usize, Vec<sync::Weak<Py<PyAny>>>>,
+    frozen: Vec<Frozen>,
 }
 
-static INDEXES: Mutex<Indexes> = Mutex::new(Indexes { arrays: Vec::new(), evaluations: 0, frozen: Vec::new() });
+/// An array that was made read-only for so many evaluations.
+struct Frozen {
+    array: Arc<Py<PyAny>>,
+    evaluations: usize,
+}
+
+/// The arrays that an evaluation reads.
+pub(crate) struct Reading(Vec<Arc<Py<PyAny>>>);
+
+static INDEXES: Mutex<Indexes> = Mutex::new(Indexes { arrays: BTreeMap::new(), frozen: Vec::new() });
 
 fn indexes() -> MutexGuard<'static, Indexes> {
     INDEXES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes all column indexes that are read where they lie read-only, until [`thaw`]: they were checked before the evaluation,
-/// and code trusts them. Python is attached in both, so that no other thread of it comes in between. Nothing of Python is
-/// called while the list is locked: who waits for the list keeps Python from whoever has it.
-pub(crate) fn freeze(py: Python<'_>) -> PyResult<()> {
-    let arrays: Vec<Arc<Py<PyAny>>> = {
-        let mut indexes = indexes();
-        indexes.evaluations += 1;
-        indexes.arrays.retain(|array| array.strong_count() > 0);
-        indexes.arrays.iter().filter_map(sync::Weak::upgrade).collect()
+impl Indexes {
+    /// The arrays of column indexes that lie at these addresses; forgets those that are gone.
+    fn at(&mut self, addresses: &[usize]) -> Vec<Arc<Py<PyAny>>> {
+        self.arrays.retain(|_, arrays| arrays.iter().any(|array| array.strong_count() > 0));
+        let arrays = addresses.iter().filter_map(|address| self.arrays.get(address)).flatten();
+        arrays.filter_map(sync::Weak::upgrade).collect()
+    }
+
+    /// Counts one more evaluation of an array that is read-only for others already.
+    fn joins(&mut self, array: &Arc<Py<PyAny>>) -> bool {
+        let frozen = self.frozen.iter_mut().find(|frozen| Arc::ptr_eq(&frozen.array, array));
+        frozen.map(|frozen| frozen.evaluations += 1).is_some()
+    }
+
+    /// Counts one evaluation less, and says whether it was the last one.
+    fn leaves(&mut self, array: &Arc<Py<PyAny>>) -> bool {
+        let Some(position) = self.frozen.iter().position(|frozen| Arc::ptr_eq(&frozen.array, array)) else {
+            return false;
+        };
+        self.frozen[position].evaluations -= 1;
+        let is_last = self.frozen[position].evaluations == 0;
+        if is_last {
+            self.frozen.swap_remove(position);
+        }
+        is_last
+    }
+}
+
+/// The addresses of the column indexes of sparse matrices.
+fn addresses(values: &[RuntimeValue]) -> Vec<usize> {
+    let address = |value: &RuntimeValue| match value {
+        RuntimeValue::Matrix(block) if block.format() == Format::Sparse => {
+            Some(block.to_csr().columns().as_ptr().addr())
+        }
+        _ => None,
     };
+    let mut addresses: Vec<usize> = values.iter().filter_map(address).collect();
+    addresses.sort_unstable();
+    addresses.dedup();
+    addresses
+}
+
+/// Makes the column indexes that these values read where they lie read-only, until [`thaw`]: they are checked before the
+/// evaluation, and code trusts them. Python is attached in both, so that no other thread of it comes in between. Nothing of
+/// Python is called while the list is locked: who waits for the list keeps Python from whoever has it.
+pub(crate) fn freeze(py: Python<'_>, values: impl FnOnce() -> Vec<RuntimeValue>) -> PyResult<Reading> {
+    let mut reading = Reading(Vec::new());
+    if indexes().arrays.is_empty() {
+        return Ok(reading);
+    }
+    let addresses = addresses(&values());
+    let arrays = indexes().at(&addresses);
     for array in arrays {
-        if make_read_only(array.bind(py)).inspect_err(|_| thaw(py))? {
-            indexes().frozen.push(array);
+        if indexes().joins(&array) {
+            reading.0.push(array);
+            continue;
+        }
+        match make_read_only(array.bind(py)) {
+            Ok(false) => {}
+            Ok(true) => {
+                indexes().frozen.push(Frozen { array: Arc::clone(&array), evaluations: 1 });
+                reading.0.push(array);
+            }
+            Err(error) => {
+                thaw(py, reading);
+                return Err(error);
+            }
         }
     }
-    Ok(())
+    Ok(reading)
 }
 
 /// Makes an array read-only, and says whether it was not. Names are not interned: making one of these detaches from Python.
@@ -376,17 +439,14 @@ fn make_read_only(array: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(is_writeable)
 }
 
-/// Gives column indexes back to whoever wants to write to them, once nothing is evaluated.
-pub(crate) fn thaw(py: Python<'_>) {
-    let frozen = {
-        let mut indexes = indexes();
-        indexes.evaluations -= 1;
-        if indexes.evaluations > 0 { Vec::new() } else { std::mem::take(&mut indexes.frozen) }
-    };
-    for array in frozen {
-        let flags = array.bind(py).getattr("flags");
-        // An array that lost its memory meanwhile stays as it is.
-        let _ = flags.and_then(|flags| flags.setattr("writeable", true));
+/// Gives column indexes back to whoever wants to write to them, once no evaluation reads them.
+pub(crate) fn thaw(py: Python<'_>, reading: Reading) {
+    for array in reading.0 {
+        if indexes().leaves(&array) {
+            let flags = array.bind(py).getattr("flags");
+            // An array that lost its memory meanwhile stays as it is.
+            let _ = flags.and_then(|flags| flags.setattr("writeable", true));
+        }
     }
 }
 
@@ -397,7 +457,8 @@ fn lent_columns(indices: &Bound<'_, PyAny>) -> PyResult<Option<Borrowed<u32>>> {
         return Ok(None);
     }
     let array = Arc::new(indices.clone().unbind());
-    self::indexes().arrays.push(Arc::downgrade(&array));
+    let address = buffer.buf_ptr().addr();
+    self::indexes().arrays.entry(address).or_default().push(Arc::downgrade(&array));
     let owner = LentIndexes { buffer: Lent(buffer), _array: array };
     let columns = Borrowed::<u32>::new(Arc::new(owner), |owner| owner.buffer.bytes()).map_err(invalid)?;
     Ok(Some(columns.changing()))

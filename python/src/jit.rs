@@ -224,7 +224,12 @@ impl Jit {
         let mut results = Results::default();
         let tree = results.tree(&result)?;
         let evaluator = session::current()?;
-        let exprs = session::run(py, evaluator, |session| session.compile_exprs(&results.exprs))?;
+        let exprs = session::run(
+            py,
+            evaluator,
+            || Expr::values_read(&results.exprs),
+            |session| session.compile_exprs(&results.exprs),
+        )?;
         if exprs.symbols().any(|(name, _)| !names.iter().any(|known| known == name)) {
             return Ok(None);
         }
@@ -313,7 +318,8 @@ fn run<'py>(py: Python<'py>, trace: &Trace, operands: &[capture::Operand]) -> Py
     let inputs: Variables = trace.names.iter().cloned().zip(values).collect();
     let evaluator = session::current()?;
     let run = |session: &fuseline::Session| session.run_exprs(&trace.exprs, inputs.clone(), &mut |_| {});
-    let (values, statistics): (Vec<RuntimeValue>, _) = session::run(py, evaluator, run)?;
+    let (values, statistics): (Vec<RuntimeValue>, _) =
+        session::run(py, evaluator, || trace.exprs.values_read().chain(inputs.values()).cloned().collect(), run)?;
     session::note(statistics);
     let place = place::here(py);
     let arrays = values.into_iter().zip(&trace.types).map(|(value, &(rank, dtype))| {

@@ -21,7 +21,12 @@ const MOST_PENDING: u32 = 1000;
 pub(crate) fn bounded(py: Python<'_>, array: Array) -> PyResult<Array> {
     if array.expr.depth() >= MOST_PENDING && !jit::is_traced(&array.expr) {
         let evaluator = session::current()?;
-        session::run(py, evaluator, |session| session.shorten(&array.expr))?;
+        session::run(
+            py,
+            evaluator,
+            || Expr::values_read(std::slice::from_ref(&array.expr)),
+            |session| session.shorten(&array.expr),
+        )?;
     }
     Ok(array)
 }

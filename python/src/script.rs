@@ -31,7 +31,8 @@ pub(crate) fn run_script<'py>(
     let arguments: Vec<(&str, &str)> = arguments.iter().map(|(name, value)| (&**name, &**value)).collect();
     let outputs: Option<Vec<&str>> = outputs.as_ref().map(|outputs| outputs.iter().map(String::as_str).collect());
     let evaluator = session::current()?;
-    let (outcome, printed) = session::run(py, evaluator, |session| {
+    let reads = || bound.values().cloned().collect();
+    let (outcome, printed) = session::run(py, evaluator, reads, |session| {
         let mut printed: Vec<u8> = Vec::new();
         let interface =
             ScriptInterface { arguments: &arguments, inputs: &types, outputs: outputs.as_deref().unwrap_or_default() };

@@ -3,7 +3,7 @@
 use crate::capture;
 use crate::error::exception;
 use crate::progress::Watched;
-use fuseline::{BackendKind, CompileOptions, Error, Interrupter, Mode, Session, Statistics};
+use fuseline::{BackendKind, CompileOptions, Error, Interrupter, Mode, RuntimeValue, Session, Statistics};
 use pyo3::prelude::*;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
@@ -167,22 +167,23 @@ fn is_main_thread() -> bool {
     unsafe { libc::getpid() == libc::gettid() }
 }
 
-/// Does work of a session with Python detached. Ctrl-C ends it with what Python makes of the signal; where that is
-/// nothing, the work is done again.
+/// Does work of a session with Python detached, which reads these values. Ctrl-C ends it with what Python makes of the signal;
+/// where that is nothing, the work is done again.
 pub(crate) fn run<T: Send>(
     py: Python<'_>,
     evaluator: &'static Evaluator,
+    values: impl Fn() -> Vec<RuntimeValue>,
     mut work: impl FnMut(&Session) -> Result<T, Error> + Send,
 ) -> PyResult<T> {
     loop {
-        capture::freeze(py)?;
+        let reading = capture::freeze(py, &values)?;
         let verbose = OPTIONS.with_borrow(|(_, verbose)| *verbose);
         let result = py.detach(|| {
             let _watched = Watched::new(evaluator, verbose);
             let _interruptible = is_main_thread().then(|| Interruptible::new(evaluator));
             work(&evaluator.session)
         });
-        capture::thaw(py);
+        capture::thaw(py, reading);
         match result {
             Err(Error::Interrupted) => py.check_signals()?,
             Err(error) => return Err(exception(&error)),

@@ -19,7 +19,8 @@ pub(crate) fn values_of(py: Python<'_>, exprs: &[Expr]) -> PyResult<Vec<RuntimeV
             return Err(jit::traced_value());
         }
         let evaluator = session::current()?;
-        let statistics = session::run(py, evaluator, |session| session.compute(exprs, &mut |_| {}))?;
+        let statistics =
+            session::run(py, evaluator, || Expr::values_read(exprs), |session| session.compute(exprs, &mut |_| {}))?;
         session::note(statistics);
     }
     exprs.iter().map(|expr| expr.known_value().ok_or_else(|| PyValueError::new_err("no value"))).collect()

@@ -27,6 +27,11 @@ impl CompiledExprs {
     pub fn symbols(&self) -> impl Iterator<Item = (&str, DataType)> {
         self.symbols.iter().map(|symbol| (&*symbol.name, symbol.data_type))
     }
+
+    /// The values that every run reads beside those of symbols.
+    pub fn values_read(&self) -> impl Iterator<Item = &RuntimeValue> {
+        self.captured.values()
+    }
 }
 
 /// Expressions over symbols, with the values that their next run takes.

@@ -8,6 +8,7 @@ use fuseline_ir::{DataType, SizeInfo, Value};
 use fuseline_matrix::MatrixBlock;
 use fuseline_runtime::RuntimeValue;
 use smallvec::SmallVec;
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -217,6 +218,31 @@ impl Expr {
     /// Notes the depth anew, once operands were computed.
     pub(super) fn set_depth(&self, depth: u32) {
         self.0.depth.store(depth, Ordering::Relaxed);
+    }
+
+    /// The values that computing expressions would read.
+    ///
+    /// ```
+    /// use fuseline::{Expr, Matrix, ndarray::array};
+    ///
+    /// let x = Expr::from(Matrix::from(array![[1.0, 2.0]]));
+    /// let sum = Expr::apply(fuseline::ir::ops::BinaryOp::Plus, &[&x, &x]);
+    /// assert_eq!(Expr::values_read(&[sum]).len(), 1);
+    /// ```
+    pub fn values_read(exprs: &[Expr]) -> Vec<RuntimeValue> {
+        let (mut seen, mut values, mut pending) = (HashSet::new(), Vec::new(), exprs.to_vec());
+        while let Some(expr) = pending.pop() {
+            if !seen.insert(expr.address()) {
+                continue;
+            }
+            match &*expr.state() {
+                State::Value(value) => values.push(value.clone()),
+                State::Operation(_, operands) => pending.extend_from_slice(operands),
+                State::LoopResult(of, _) => pending.extend(of.exprs().cloned()),
+                State::Symbol(_) | State::Failed(_) => {}
+            }
+        }
+        values
     }
 
     /// Whether two are the same node of a graph.

@@ -224,6 +224,11 @@ impl WhileLoop {
     }
 
     /// All expressions that the loop holds.
+    pub(super) fn exprs(&self) -> impl Iterator<Item = &Expr> {
+        self.operands.iter().chain([&self.condition]).chain(&self.body)
+    }
+
+    /// [`WhileLoop::exprs`], where nobody else holds the loop.
     pub(super) fn into_exprs(self) -> Operands {
         let WhileLoop { operands, condition, body, .. } = self;
         operands.into_iter().chain([condition]).chain(body).collect()
