@@ -19,18 +19,18 @@ class Controller(threadpoolctl.LibController):
     filename_prefixes = ("_native.",)
     check_symbols = ("PyInit__native",)
 
-    def get_num_threads(self) -> int:
+    def get_num_threads(self) -> int:  # type: ignore[override]
         return _options.threads()
 
     def set_num_threads(self, num_threads: int) -> None:
         _options.limit_threads(num_threads)
 
-    def get_version(self) -> str:
+    def get_version(self) -> str:  # type: ignore[override]
         return _native.__version__
 
     def set_additional_attributes(self) -> None:
         # Modules of other packages have this name, too: without symbols they are passed over.
-        if os.path.realpath(self.filepath) != _FILE:
+        if os.path.realpath(str(self.filepath)) != _FILE:
             self.dynlib = None
 
 
