@@ -7,6 +7,7 @@ use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{Hop, HopDag, HopId, HopOp, NaryOp, ReorgOp};
 use fuseline_ir::ops::{AggOp, BinaryZero, Direction, Known};
 use fuseline_ir::size::SPARSITY_TURN_POINT;
+use smallvec::{SmallVec, smallvec};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -27,10 +28,13 @@ impl SparsityEstimates {
             return estimates;
         }
         let mut sketches = SecondaryMap::<HopId, Option<Sketch>>::new();
+        let mut patterns = SecondaryMap::<HopId, Option<Pattern>>::new();
         for (id, hop) in dag.hops.iter().filter(|(_, hop)| hop.is_matrix()) {
             let Some((rows, cols)) = hop.size.known_dims() else { continue };
-            let sketch = Propagation { dag, sketches: &sketches, inputs }
-                .operator(hop)
+            let propagation = Propagation { dag, sketches: &sketches, patterns: &patterns, inputs };
+            let (sketch, pattern) = propagation.operator(id, hop);
+            patterns[id] = Some(pattern);
+            let sketch = sketch
                 .filter(|sketch| sketch.rows().len() as u64 == rows && sketch.cols().len() as u64 == cols)
                 .unwrap_or_else(|| of_size(&hop.size, rows, cols));
             if sketch.non_zeros() < sketch.cells() {
@@ -84,9 +88,44 @@ pub fn inputs_worth_a_sketch(dag: &HopDag) -> BTreeSet<&str> {
     names
 }
 
+/// Where an operator's value has its non-zeros, as far as others have theirs there, too.
+#[derive(Clone, Debug)]
+struct Pattern {
+    /// The operator that has non-zeros in the same cells, which stands for all that do.
+    same: HopId,
+    /// Operators that stand for the patterns that this one lies within, itself included; of many the last ones.
+    within: SmallVec<[HopId; MOST_PATTERNS]>,
+}
+
+/// Patterns that are remembered of one operator.
+const MOST_PATTERNS: usize = 8;
+
+impl Pattern {
+    /// A pattern of its own.
+    fn of(id: HopId) -> Self {
+        Pattern { same: id, within: smallvec![id] }
+    }
+
+    /// A pattern of its own within others.
+    fn inside(id: HopId, others: &[&Pattern]) -> Self {
+        let mut within: SmallVec<[HopId; MOST_PATTERNS]> = smallvec![id];
+        for &other in others.iter().flat_map(|pattern| &pattern.within) {
+            if within.len() < MOST_PATTERNS && !within.contains(&other) {
+                within.push(other);
+            }
+        }
+        Pattern { same: id, within }
+    }
+
+    fn lies_within(&self, other: &Pattern) -> bool {
+        self.within.contains(&other.same)
+    }
+}
+
 struct Propagation<'a> {
     dag: &'a HopDag,
     sketches: &'a SecondaryMap<HopId, Option<Sketch>>,
+    patterns: &'a SecondaryMap<HopId, Option<Pattern>>,
     inputs: &'a InputSketches,
 }
 
@@ -95,8 +134,18 @@ impl Propagation<'_> {
         hop.inputs.get(position).and_then(|&input| self.sketches[input].as_ref())
     }
 
-    /// The sketch of an operator's value, where more than its size tells.
-    fn operator(&self, hop: &Hop) -> Option<Sketch> {
+    /// The sketch of an operator's value, where more than its size tells, and its pattern.
+    fn operator(&self, id: HopId, hop: &Hop) -> (Option<Sketch>, Pattern) {
+        let of_matrices = match &hop.op {
+            HopOp::Binary(op) => self.of_two(id, hop, op.zero()),
+            HopOp::Unary(_) | HopOp::Ternary(_) => None,
+            _ => return (self.structural(hop), Pattern::of(id)),
+        };
+        of_matrices.or_else(|| self.only_matrix(hop)).unwrap_or_else(|| (None, Pattern::of(id)))
+    }
+
+    /// The sketch of what an operator that is not element-wise gives.
+    fn structural(&self, hop: &Hop) -> Option<Sketch> {
         let first = || self.input(hop, 0);
         match &hop.op {
             HopOp::Read(name) => self.inputs.get(name).map(|sketch| (**sketch).clone()),
@@ -120,17 +169,19 @@ impl Propagation<'_> {
             HopOp::Nary(NaryOp::Rbind) => self.bound(hop, Sketch::bind_rows),
             HopOp::Index => self.range(hop),
             HopOp::DataGen(_) => self.drawn(hop),
-            HopOp::Binary(op) => self.binary(hop, op.zero()),
-            HopOp::Unary(_) | HopOp::Ternary(_) => self.only_matrix(hop).cloned(),
             _ => None,
         }
     }
 
-    /// The sketch of the single matrix among the inputs of an element-wise operator that keeps its zeros.
-    fn only_matrix(&self, hop: &Hop) -> Option<&Sketch> {
+    /// What the single matrix among the inputs of an element-wise operator that keeps its zeros has.
+    fn only_matrix(&self, hop: &Hop) -> Option<(Option<Sketch>, Pattern)> {
         let mut matrices = hop.inputs.iter().filter(|&&input| self.dag[input].is_matrix());
         let only = *matrices.next()?;
-        if matrices.next().is_some() || !self.keeps_zeros(hop) { None } else { self.sketches[only].as_ref() }
+        if matrices.next().is_some() || !self.keeps_zeros(hop) { None } else { self.known(only) }
+    }
+
+    fn known(&self, id: HopId) -> Option<(Option<Sketch>, Pattern)> {
+        Some((self.sketches[id].clone(), self.patterns[id].clone()?))
     }
 
     /// Whether an element-wise operator is zero where the matrices among its inputs are, whatever scalars that are not in the
@@ -172,21 +223,39 @@ impl Propagation<'_> {
         fits.then(|| source.range(first_row..first_row + rows as usize, first_col..first_col + cols as usize))
     }
 
-    /// Of two matrices of the same dimensions, of a matrix and a vector that repeats, or of a matrix and a scalar.
-    fn binary(&self, hop: &Hop, zero: BinaryZero) -> Option<Sketch> {
-        let (left, right) = match hop.inputs[..] {
-            [left, right] if self.dag[left].is_matrix() && self.dag[right].is_matrix() => (left, right),
-            _ => return self.only_matrix(hop).cloned(),
-        };
+    /// Of two matrices of the same dimensions, or of a matrix and a vector that repeats.
+    fn of_two(&self, id: HopId, hop: &Hop, zero: BinaryZero) -> Option<(Option<Sketch>, Pattern)> {
+        let &[left, right] = &hop.inputs[..] else { return None };
+        if !self.dag[left].is_matrix() || !self.dag[right].is_matrix() {
+            return None;
+        }
         let (one, other) = (self.sketches[left].as_ref()?, self.sketches[right].as_ref()?);
+        let (one_pattern, other_pattern) = (self.patterns[left].as_ref()?, self.patterns[right].as_ref()?);
         let dims = |sketch: &Sketch| (sketch.rows().len(), sketch.cols().len());
         let (rows, cols) = dims(one);
+        let masked = |sketch: Sketch| Some((Some(sketch), Pattern::inside(id, &[one_pattern])));
         match (zero, dims(other)) {
-            (BinaryZero::Annihilates, same) if same == (rows, cols) => Some(one.intersection(other)),
-            (BinaryZero::Joint, same) if same == (rows, cols) => Some(one.union(other)),
-            (BinaryZero::Annihilates, (others, 1)) if others == rows => Some(one.masked_by_column(other)),
-            (BinaryZero::Annihilates, (1, others)) if others == cols => Some(one.masked_by_row(other)),
-            (BinaryZero::LeftAnnihilates, _) => Some(one.clone()),
+            (BinaryZero::Annihilates, same) if same == (rows, cols) => {
+                if one_pattern.lies_within(other_pattern) {
+                    return self.known(left);
+                }
+                if other_pattern.lies_within(one_pattern) {
+                    return self.known(right);
+                }
+                Some((Some(one.intersection(other)), Pattern::inside(id, &[one_pattern, other_pattern])))
+            }
+            (BinaryZero::Joint, same) if same == (rows, cols) => {
+                if one_pattern.lies_within(other_pattern) {
+                    return self.known(right);
+                }
+                if other_pattern.lies_within(one_pattern) {
+                    return self.known(left);
+                }
+                Some((Some(one.union(other)), Pattern::of(id)))
+            }
+            (BinaryZero::Annihilates, (others, 1)) if others == rows => masked(one.masked_by_column(other)),
+            (BinaryZero::Annihilates, (1, others)) if others == cols => masked(one.masked_by_row(other)),
+            (BinaryZero::LeftAnnihilates, _) => self.known(left),
             _ => None,
         }
     }

@@ -237,6 +237,27 @@ fn estimates_go_on_through_element_wise_operations() {
     assert_eq!([filled, moved].map(|id| estimates.non_zeros(id)), [None; 2]);
 }
 
+/// Non-zeros of one matrix are not spread independently of those of what was made of it.
+#[test]
+fn what_comes_of_one_matrix_has_its_pattern() {
+    let mut d = Dag::default();
+    let (x, y) = (d.sparse("X", 1000, 500, 5000), d.sparse("Y", 1000, 500, 25_000));
+    let half = d.number(0.5);
+    let square = d.mult(x, x);
+    let is_large = d.op(BinaryOp::Greater, &[x, half]);
+    let large = d.mult(x, is_large);
+    let total = d.plus(square, large);
+    let both = d.mult(x, y);
+    let weighted = d.mult(both, total);
+    let again = d.mult(weighted, y);
+    let quotient = d.op(BinaryOp::Div, &[again, y]);
+    let either = d.plus(y, quotient);
+    let estimates = SparsityEstimates::new(&d.dag, &InputSketches::new());
+    assert_eq!([square, is_large, large, total].map(|id| estimates.non_zeros(id)), [Some(5000); 4]);
+    assert_eq!([both, weighted, again, quotient].map(|id| estimates.non_zeros(id)), [Some(250); 4]);
+    assert_eq!(estimates.non_zeros(either), Some(25_000));
+}
+
 /// Estimates exceed neither bounds nor cells, whatever the DAG and the sketches.
 #[test]
 fn estimates_stay_below_bounds() {
