@@ -619,12 +619,27 @@ fn check_positions(cols: usize, row_offsets: &[usize], columns: &[u32], values: 
 /// Whether all columns are below their number and ascend strictly within rows, told without a branch for each: borrowed
 /// matrices are checked before each evaluation. As many neighbours must not ascend as do so where one row follows another.
 fn all_are_columns(row_offsets: &[usize], columns: &[u32], cols: usize) -> bool {
-    let ascends_not = |pair: &[u32]| usize::from(pair[0] >= pair[1]);
-    let anywhere: usize = columns.windows(2).map(ascends_not).sum();
-    let starts = row_offsets.windows(2).filter(|row| row[0] > 0 && row[0] < row[1]).map(|row| row[0]);
-    let between: usize = starts.map(|start| ascends_not(&columns[start - 1..=start])).sum();
-    let largest = columns.iter().fold(0, |largest, &column| largest.max(column));
-    anywhere == between && (columns.is_empty() || (largest as usize) < cols)
+    let mut between = 0;
+    for row in row_offsets.windows(2).filter(|row| row[0] < row[1]) {
+        // Where columns ascend the last is the largest.
+        if columns[row[1] - 1] as usize >= cols {
+            return false;
+        }
+        between += usize::from(row[0] > 0 && columns[row[0] - 1] >= columns[row[0]]);
+    }
+    descents(columns) == between
+}
+
+/// The number of columns that are not above the one before.
+fn descents(columns: &[u32]) -> usize {
+    /// Columns that are counted in 32 bits, of which a vector has twice as many.
+    const COUNTED_TOGETHER: usize = 1 << 20;
+    let after = columns.get(1..).unwrap_or_default();
+    let parts = columns.chunks(COUNTED_TOGETHER).zip(after.chunks(COUNTED_TOGETHER));
+    let count = |(before, after): (&[u32], &[u32])| -> u32 {
+        before.iter().zip(after).map(|(before, after)| u32::from(before >= after)).sum()
+    };
+    parts.map(|part| count(part) as usize).sum()
 }
 
 /// The first of these rows whose columns are not those of a row. Offsets count from that of the first row.
@@ -636,4 +651,40 @@ fn first_misfit(row_offsets: &[usize], columns: &[u32], cols: usize) -> Option<u
 /// Whether these may be the columns of a row: ascending strictly, below the number of columns.
 pub(crate) fn are_columns(columns: &[u32], cols: usize) -> bool {
     columns.windows(2).all(|pair| pair[0] < pair[1]) && columns.last().is_none_or(|&last| (last as usize) < cols)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The check without branches says what the one row by row says, whatever is wrong and wherever.
+    #[test]
+    fn both_checks_of_columns_agree() {
+        let offsets = [0, 0, 3, 3, 5, 6, 9, 9];
+        let columns = [1, 4, 6, 0, 6, 3, 0, 1, 2];
+        let both = |columns: &[u32], cols: usize| {
+            let fits = all_are_columns(&offsets, columns, cols);
+            assert_eq!(fits, first_misfit(&offsets, columns, cols).is_none(), "{columns:?} below {cols}");
+            fits
+        };
+        assert!(both(&columns, 7));
+        assert!(!both(&columns, 6));
+        let mut misfits = 0;
+        for position in 0..columns.len() {
+            for value in [0, 1, 2, 3, 4, 5, 6, 7, u32::MAX] {
+                let mut changed = columns;
+                changed[position] = value;
+                misfits += usize::from(!both(&changed, 7));
+            }
+        }
+        assert!(misfits > columns.len(), "{misfits} misfits");
+        assert!(all_are_columns(&[0], &[], 0) && all_are_columns(&[0, 0], &[], 0));
+    }
+
+    #[test]
+    fn descents_are_counted_across_parts() {
+        let columns: Vec<u32> = (0..(1 << 20) + 3).map(|number| number % 1024).collect();
+        assert_eq!(descents(&columns), columns.windows(2).filter(|pair| pair[0] >= pair[1]).count());
+        assert_eq!(descents(&[]), 0);
+    }
 }

@@ -196,7 +196,7 @@ fn block(array: &Bound<'_, PyAny>, dtype: DType, rows: usize, cols: usize, copy:
     let is_large = rows * cols > CACHED_CELLS;
     match dtype {
         DType::F64 if !copy => {
-            if let Some(values) = lent(array)? {
+            if let Some(values) = lent(array, Writer::Others)? {
                 return Ok(Dense::borrowed(rows, cols, values).map_err(invalid)?.into());
             }
         }
@@ -209,7 +209,7 @@ fn block(array: &Bound<'_, PyAny>, dtype: DType, rows: usize, cols: usize, copy:
         check_exact(array)?;
     }
     let array = converted(array, "float64")?;
-    let values = lent(&array)?.ok_or_else(|| PyValueError::new_err("the array has no buffer"))?;
+    let values = lent(&array, Writer::Nobody)?.ok_or_else(|| PyValueError::new_err("the array has no buffer"))?;
     Ok(Dense::borrowed(rows, cols, values).map_err(invalid)?.into())
 }
 
@@ -272,14 +272,26 @@ impl<T: Element> Lent<T> {
     }
 }
 
+/// Who may write to an array that is read where it lies.
+#[derive(Clone, Copy, PartialEq)]
+enum Writer {
+    /// Whoever else has it.
+    Others,
+    /// Nobody: it was made here.
+    Nobody,
+}
+
 /// The values of an array where they lie; `None` where they are of another type, turned, with gaps or not aligned.
-fn lent<T: Element + bytemuck::Pod + Send + Sync>(array: &Bound<'_, PyAny>) -> PyResult<Option<Borrowed<T>>> {
+fn lent<T: Element + bytemuck::Pod + Send + Sync>(
+    array: &Bound<'_, PyAny>,
+    writer: Writer,
+) -> PyResult<Option<Borrowed<T>>> {
     let Ok(buffer) = PyBuffer::<T>::get(array) else { return Ok(None) };
     if !buffer.is_c_contiguous() {
         return Ok(None);
     }
     let values = Borrowed::new(Arc::new(Lent(buffer)), |lent| lent.bytes()).map_err(invalid)?;
-    Ok(Some(values.changing()))
+    Ok(Some(if writer == Writer::Nobody { values } else { values.changing() }))
 }
 
 fn invalid(error: impl std::fmt::Display) -> PyErr {
@@ -299,33 +311,41 @@ fn sparse(matrix: &Bound<'_, PyAny>, copy: bool) -> PyResult<Operand> {
         return Ok(Operand::array(expr, 1, dtype));
     };
     if format == "csc" {
-        let turned = Expr::value_at(csr(&matrix.getattr("T")?, cols, rows, copy)?, place.clone());
+        let turned = Expr::value_at(csr(&matrix.getattr("T")?, Writer::Others, cols, rows, copy)?, place.clone());
         return Ok(Operand::array(turned_once(&turned, place), 2, dtype));
     }
-    let matrix = if format == "csr" { matrix.clone() } else { counted(matrix.call_method0("tocsr")?)? };
-    Ok(Operand::array(Expr::value_at(csr(&matrix, rows, cols, copy)?, place), 2, dtype))
+    let (matrix, writer) = match &*format {
+        "csr" => (matrix.clone(), Writer::Others),
+        _ => (counted(matrix.call_method0("tocsr")?)?, Writer::Nobody),
+    };
+    let copy = copy && writer == Writer::Others;
+    Ok(Operand::array(Expr::value_at(csr(&matrix, writer, rows, cols, copy)?, place), 2, dtype))
 }
 
 /// A matrix in CSR format. Its offsets are copied, its columns and values are read where they lie where they can be.
-fn csr(matrix: &Bound<'_, PyAny>, rows: usize, cols: usize, copy: bool) -> PyResult<MatrixBlock> {
+fn csr(matrix: &Bound<'_, PyAny>, mut writer: Writer, rows: usize, cols: usize, copy: bool) -> PyResult<MatrixBlock> {
     let mut matrix = matrix.clone();
     if copy || !matrix.getattr("has_canonical_format")?.extract::<bool>()? {
         matrix = counted(matrix.call_method0("copy")?)?;
         matrix.call_method0("sum_duplicates")?;
+        writer = Writer::Nobody;
     }
     let data = matrix.getattr("data")?;
-    let values = match lent::<f64>(&data)? {
+    let values = match lent::<f64>(&data, writer)? {
         Some(values) => values,
-        None => lent(&converted(&data, "float64")?)?.ok_or_else(|| PyValueError::new_err("no buffer"))?,
+        None => {
+            lent(&converted(&data, "float64")?, Writer::Nobody)?.ok_or_else(|| PyValueError::new_err("no buffer"))?
+        }
     };
     let indices = matrix.getattr("indices")?;
-    let columns = match lent_columns(&indices)? {
+    let columns = match lent_columns(&indices, writer)? {
         Some(columns) => columns,
         None => {
             if i32::try_from(cols).is_err() {
                 return Err(PyValueError::new_err(format!("{cols} are more columns than a sparse matrix may have")));
             }
-            lent_columns(&converted(&indices, "int32")?)?.ok_or_else(|| PyValueError::new_err("no buffer"))?
+            lent_columns(&converted(&indices, "int32")?, Writer::Nobody)?
+                .ok_or_else(|| PyValueError::new_err("no buffer"))?
         }
     };
     let offsets = converted(&matrix.getattr("indptr")?, "int64")?;
@@ -451,10 +471,14 @@ pub(crate) fn thaw(py: Python<'_>, reading: Reading) {
 }
 
 /// Column indexes of 32 bits where they lie; negative ones are beyond any number of columns.
-fn lent_columns(indices: &Bound<'_, PyAny>) -> PyResult<Option<Borrowed<u32>>> {
+fn lent_columns(indices: &Bound<'_, PyAny>, writer: Writer) -> PyResult<Option<Borrowed<u32>>> {
     let Ok(buffer) = PyBuffer::<i32>::get(indices) else { return Ok(None) };
     if !buffer.is_c_contiguous() {
         return Ok(None);
+    }
+    if writer == Writer::Nobody {
+        let columns = Borrowed::<u32>::new(Arc::new(Lent(buffer)), |lent| lent.bytes()).map_err(invalid)?;
+        return Ok(Some(columns));
     }
     let array = Arc::new(indices.clone().unbind());
     let address = buffer.buf_ptr().addr();
