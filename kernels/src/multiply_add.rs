@@ -19,6 +19,32 @@ pub(crate) fn add_scaled_at(sums: &mut [f64], factor: f64, columns: &[u32], valu
     }
 }
 
+/// Rows of a sparse matrix: where each ends, and what lies at its positions.
+pub(crate) struct SparseRows<'a> {
+    pub(crate) offsets: &'a [usize],
+    pub(crate) columns: &'a [u32],
+    pub(crate) values: &'a [f64],
+}
+
+/// Adds multiples of rows to the sums in their columns: `factors[n]` times row `rows[n]`, from its position `starts[n]` on.
+#[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma", "x86_64+avx2+fma"))]
+pub(crate) fn add_scaled_rows_at(
+    sums: &mut [f64],
+    factors: &[f64],
+    rows: &[u32],
+    starts: &[u32],
+    from: &SparseRows<'_>,
+) {
+    for ((&factor, &row), &start) in factors.iter().zip(rows).zip(starts) {
+        let row = row as usize;
+        let positions = from.offsets[row] + start as usize..from.offsets[row + 1];
+        for (&j, &value) in from.columns[positions.clone()].iter().zip(&from.values[positions]) {
+            let sum = &mut sums[j as usize];
+            *sum = factor.mul_add(value, *sum);
+        }
+    }
+}
+
 /// The sum of the values times the factors in these columns, but for factors of zero.
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma", "x86_64+avx2+fma"))]
 pub(crate) fn dot_nonzeros(factors: &[f64], columns: &[u32], values: &[f64]) -> f64 {

@@ -2,8 +2,9 @@
 
 use super::accumulate;
 use crate::blocks::{add_to, block_rows, build_csr, even_ranges, for_each_block, rows_of};
-use crate::multiply_add::{add_scaled_at, dot_nonzeros};
+use crate::multiply_add::{SparseRows, add_scaled_at, add_scaled_rows_at, dot_nonzeros};
 use crate::{KernelContext, push_nonzero};
+use fuseline_ir::ops::math;
 use fuseline_ir::schedule::Strips;
 use fuseline_ir::schedule::product::{Extents, TransposedSparse};
 use fuseline_ir::work::csr_row_bytes;
@@ -190,7 +191,12 @@ pub(super) fn dense_times(context: &KernelContext<'_>, left: &Dense, right: &Csr
 
 /// The product of two sparse matrices.
 pub(super) fn times_sparse(context: &KernelContext<'_>, left: &Csr, right: &Csr) -> Csr {
-    if right.cols() == 1 { times_sparse_column(context, left, right) } else { row_by_row(context, left, right, |_| 0) }
+    if right.cols() == 1 {
+        return times_sparse_column(context, left, right);
+    }
+    let mut starts = Buffer::recycled(context.buffers, left.nnz());
+    starts.fill(0);
+    row_by_row(context, &Gustavson { left, right, starts, is_upper: false })
 }
 
 /// The product with a sparse column, which is spread out: its rows have a value or none.
@@ -209,31 +215,112 @@ fn times_sparse_column(context: &KernelContext<'_>, left: &Csr, right: &Csr) -> 
     )
 }
 
-/// The upper triangle of `left %*% right`, where the product is symmetric.
-pub(super) fn upper_triangle(context: &KernelContext<'_>, left: &Csr, right: &Csr) -> Csr {
-    row_by_row(context, left, right, |i| i)
+/// A product of sparse matrices by Gustavson's algorithm: each row of it is a sum of rows of the right, in the order of the
+/// left's columns.
+pub(super) struct Gustavson<'a> {
+    left: &'a Csr,
+    right: &'a Csr,
+    /// For each non-zero of the left, the position in the row of the right from which on it counts.
+    starts: Buffer<u32>,
+    /// Whether rows begin at the diagonal.
+    is_upper: bool,
 }
 
-/// Gustavson's algorithm: each row of the product is a sum of rows of the right, in the order of the left's columns.
-/// Row `i` is computed from column `first_column(i)` on.
-fn row_by_row(
-    context: &KernelContext<'_>,
-    left: &Csr,
-    right: &Csr,
-    first_column: impl Fn(usize) -> usize + Sync,
-) -> Csr {
-    let per_row = [left, right].map(|matrix| matrix.nnz().div_ceil(matrix.rows().max(1)));
-    let cost = (per_row[0] * per_row[1]).max(1);
-    let scratch = || Accumulator::new(right.cols());
-    build_csr(context, [left.rows(), right.cols()], cost, scratch, |i, row, result| {
-        let (columns, factors) = left.row(i);
-        for (&k, &factor) in columns.iter().zip(factors) {
-            let (columns, values) = right.row(k as usize);
-            let start = match first_column(i) {
-                0 => 0,
-                first => columns.partition_point(|&j| (j as usize) < first),
-            };
-            row.add(factor, &columns[start..], &values[start..]);
+impl<'a> Gustavson<'a> {
+    /// The upper triangle of the product of a matrix and its transpose, either way round.
+    ///
+    /// Row `k` of the right has a position for each row of the left that has column `k`, in their order: the first one is
+    /// that of the first such row, and so on.
+    pub(super) fn upper_triangle(context: &KernelContext<'_>, left: &'a Csr, right: &'a Csr) -> Self {
+        let mut next = Buffer::<u32>::recycled(context.buffers, right.rows());
+        next.fill(0);
+        let mut starts = Buffer::<u32>::recycled(context.buffers, left.nnz());
+        for (start, &k) in starts.iter_mut().zip(left.columns()) {
+            *start = next[k as usize];
+            next[k as usize] += 1;
+        }
+        Gustavson { left, right, starts, is_upper: true }
+    }
+
+    fn positions(&self, row: usize) -> Range<usize> {
+        self.left.row_offsets()[row]..self.left.row_offsets()[row + 1]
+    }
+
+    /// The first column of a row that is computed.
+    fn first_column(&self, row: usize) -> usize {
+        if self.is_upper { row } else { 0 }
+    }
+
+    /// The multiply-adds of a row.
+    fn terms(&self, row: usize) -> usize {
+        let offsets = self.right.row_offsets();
+        let length = |position: usize| {
+            let k = self.left.columns()[position] as usize;
+            offsets[k + 1] - offsets[k] - self.starts[position] as usize
+        };
+        self.positions(row).map(length).sum()
+    }
+
+    /// Adds all terms of a row to the sums of its columns.
+    fn add_row(&self, row: usize, sums: &mut [f64]) {
+        let positions = self.positions(row);
+        let (rows, factors) = (&self.left.columns()[positions.clone()], &self.left.values()[positions.clone()]);
+        let from = SparseRows {
+            offsets: self.right.row_offsets(),
+            columns: self.right.columns(),
+            values: self.right.values(),
+        };
+        add_scaled_rows_at(sums, factors, rows, &self.starts[positions], &from);
+    }
+
+    /// The non-zeros that are expected, where terms fall into columns independently of each other.
+    pub(super) fn expected_non_zeros(&self) -> f64 {
+        let of_row = |row: usize| {
+            let room = (self.right.cols() - self.first_column(row)) as f64;
+            room * -math::expm1(-(self.terms(row) as f64) / room.max(1.0))
+        };
+        (0..self.left.rows()).map(of_row).sum()
+    }
+
+    /// The product as a dense matrix; of an upper triangle, with zeros below it.
+    pub(super) fn dense(&self, context: &KernelContext<'_>) -> Dense {
+        let (rows, cols) = (self.left.rows(), self.right.cols());
+        let mut result = Dense::uninit_in(context.buffers, rows, cols);
+        let step = block_rows(rows, cols);
+        for_each_block(context, result.values_mut(), step * cols, |block, out| {
+            for (r, out) in out.chunks_exact_mut(cols).enumerate() {
+                out.fill(0.0);
+                self.add_row(block * step + r, out);
+            }
+        });
+        result
+    }
+
+    /// Multiply-adds of a row, on average.
+    fn cost(&self) -> usize {
+        let per_row = [self.left, self.right].map(|matrix| matrix.nnz().div_ceil(matrix.rows().max(1)));
+        (per_row[0] * per_row[1]).max(1)
+    }
+}
+
+/// Columns for each term of a row below which all of them are looked through for its non-zeros.
+const COLUMNS_OF_TERM: usize = 8;
+
+/// A product row by row.
+pub(super) fn row_by_row(context: &KernelContext<'_>, product: &Gustavson<'_>) -> Csr {
+    let cols = product.right.cols();
+    let scratch = || Accumulator::new(cols);
+    build_csr(context, [product.left.rows(), cols], product.cost(), scratch, |i, row, result| {
+        let first = product.first_column(i);
+        if product.terms(i) * COLUMNS_OF_TERM >= cols - first {
+            product.add_row(i, &mut row.cells);
+            row.drain_all_into(first, result);
+            return;
+        }
+        for position in product.positions(i) {
+            let (columns, values) = product.right.row(product.left.columns()[position] as usize);
+            let start = product.starts[position] as usize;
+            row.add(product.left.values()[position], &columns[start..], &values[start..]);
         }
         row.drain_into(result);
     })
@@ -260,6 +347,13 @@ impl Accumulator {
                 *is_touched = true;
                 self.touched.push(column);
             }
+        }
+    }
+
+    /// Moves all sums from a column on, before which there are none, whether columns were noted or not.
+    fn drain_all_into(&mut self, first: usize, result: &mut CsrRows) {
+        for (j, cell) in self.cells.iter_mut().enumerate().skip(first) {
+            push_nonzero(result, j as u32, std::mem::take(cell));
         }
     }
 

@@ -1,12 +1,14 @@
 //! Products of a matrix with its own transpose: half the work, and symmetric to the bit.
 
+use super::accumulate;
 use super::dense::{times_vector, transposed_times_skinny};
-use super::{accumulate, sparse};
+use super::sparse::{Gustavson, row_by_row};
 use crate::KernelContext;
 use crate::blocks::{add_to, build_csr, for_each_block, partial_ranges};
 use crate::gemm::{Output, Strided, gemm_into};
 use fuseline_ir::schedule::Strips;
 use fuseline_ir::schedule::product::{BLOCK_ROWS, Extents, FEW_COLUMNS, LONG_INNER, PRIVATE_CELLS};
+use fuseline_ir::size::SPARSITY_TURN_POINT;
 use fuseline_ir::work::CELL_BYTES;
 use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock, strips};
 use fuseline_vecprims::Primitives;
@@ -24,9 +26,7 @@ pub enum TransposedSide {
 /// `t(X) %*% X` or `X %*% t(X)`.
 pub fn tsmm(context: &KernelContext<'_>, matrix: &MatrixBlock, transposed: TransposedSide) -> MatrixBlock {
     match matrix.layout() {
-        Layout::Sparse(csr) if !context.strict_ieee => {
-            MatrixBlock::from(sparse_tsmm(context, &csr, transposed)).in_best_format()
-        }
+        Layout::Sparse(csr) if !context.strict_ieee => sparse_tsmm(context, &csr, transposed).in_best_format(),
         layout => dense_tsmm(context, &layout.into_dense(), transposed).into(),
     }
 }
@@ -96,12 +96,24 @@ fn mirror(cells: &mut [f64], n: usize) {
     }
 }
 
-fn sparse_tsmm(context: &KernelContext<'_>, csr: &Csr, transposed: TransposedSide) -> Csr {
+fn sparse_tsmm(context: &KernelContext<'_>, csr: &Csr, transposed: TransposedSide) -> MatrixBlock {
     let other = csr.transpose();
-    let upper = match transposed {
-        TransposedSide::Left => sparse::upper_triangle(context, &other, csr),
-        TransposedSide::Right => sparse::upper_triangle(context, csr, &other),
+    let product = match transposed {
+        TransposedSide::Left => Gustavson::upper_triangle(context, &other, csr),
+        TransposedSide::Right => Gustavson::upper_triangle(context, csr, &other),
     };
+    let n = if transposed == TransposedSide::Left { csr.cols() } else { csr.rows() };
+    let triangle = n as f64 * (n as f64 + 1.0) / 2.0;
+    if n > 0 && product.expected_non_zeros() > SPARSITY_TURN_POINT * triangle {
+        let mut result = product.dense(context);
+        mirror(result.values_mut(), n);
+        return result.into();
+    }
+    mirrored(context, &row_by_row(context, &product)).into()
+}
+
+/// The symmetric matrix of an upper triangle.
+fn mirrored(context: &KernelContext<'_>, upper: &Csr) -> Csr {
     // Row i of the whole is column i of the upper triangle, then row i from the diagonal on.
     let lower = upper.transpose();
     let n = upper.rows();

@@ -130,6 +130,26 @@ fn products_with_the_own_transpose_equal_plain_loops_and_are_symmetric() {
     }
 }
 
+/// Rows of a product are summed with and without notes of their columns, and a product that is dense has no rows of its own:
+/// densities for all of these, and a matrix in which a row and a column have most of the non-zeros.
+#[test]
+fn products_of_sparse_matrices_equal_plain_loops_at_any_density() {
+    let (rows, cols) = (150, 90);
+    let is_skewed = |i: usize, j: usize| i == 3 || j == 5 || hash(i, j, 3).is_multiple_of(80);
+    for share in [1000, 60, 12, 3, 0] {
+        let is_set = |i, j| if share == 0 { is_skewed(i, j) } else { hash(i, j, 2).is_multiple_of(share) };
+        let cell = |i: usize, j: usize| if is_set(i, j) { (hash(i, j, 1) % 7) as f64 - 3.0 } else { 0.0 };
+        let x = Dense::from_fn(rows, cols, cell);
+        let sparse = MatrixBlock::from(Csr::from_dense(&x));
+        let left = run(|context| tsmm(context, &sparse, TransposedSide::Left));
+        assert_cells(&left, cols, cols, |i, j| (0..rows).map(|k| x.get(k, i) * x.get(k, j)).sum());
+        let right = run(|context| tsmm(context, &sparse, TransposedSide::Right));
+        assert_cells(&right, rows, rows, |i, j| (0..cols).map(|k| x.get(i, k) * x.get(j, k)).sum());
+        let product = run(|context| matmul(context, &right, &sparse).unwrap());
+        assert_cells(&product, rows, cols, |i, j| (0..rows).map(|k| right.get(i, k) * x.get(k, j)).sum());
+    }
+}
+
 #[test]
 fn products_of_sparse_matrices_hold_no_zeros() {
     let (left, right) =

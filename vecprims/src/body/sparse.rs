@@ -4,7 +4,7 @@ use super::ahead::{CsrAhead, Half};
 use super::column::{ChunkBody, for_each_chunk, for_each_chunk_of, for_each_fitting_chunk, load, store};
 use super::product::Rows;
 use super::reduce::{Aggregate, Pending, Run, Sum, merge_registers};
-use crate::vector::{Portable, Vector};
+use crate::vector::{Merge, Portable, Vector};
 
 /// The rows of a CSR unit; positions are relative to its first offset.
 #[derive(Clone, Copy)]
@@ -105,6 +105,9 @@ unsafe fn gathered_product<V: Vector, const N: usize>(
 ) -> V {
     // SAFETY: passed on to the caller; the part is masked.
     unsafe {
+        if len <= 4 * V::LANES {
+            return short_gathered_product(values, columns, factors, len);
+        }
         let run = Run::<V>::new::<N>(len);
         let mut accumulators = [V::splat(0.0); N];
         for _ in 0..run.rounds {
@@ -127,6 +130,39 @@ unsafe fn gathered_product<V: Vector, const N: usize>(
             }
         }
         merge_registers::<V, Sum, N>(accumulators)
+    }
+}
+
+/// [`gathered_product`] of at most four registers. The others stay `+0.0`, which changes no sum, since a sum that starts from
+/// `+0.0` is never `-0.0`: they need not be there.
+#[inline(always)]
+unsafe fn short_gathered_product<V: Vector>(
+    values: *const f64,
+    columns: *const u32,
+    factors: *const f64,
+    len: usize,
+) -> V {
+    let (whole, part) = (len / V::LANES, len % V::LANES);
+    // SAFETY: passed on to the caller; the part is masked.
+    unsafe {
+        let zero = V::splat(0.0);
+        let product = |n: usize| {
+            let (values, columns) = (values.wrapping_add(n * V::LANES), columns.wrapping_add(n * V::LANES));
+            if n < whole {
+                return V::mul_add(V::load(values), V::gather(factors, columns), zero);
+            }
+            let mask = V::first(part);
+            let factor = V::gather_first(factors, columns, part);
+            V::select(mask, V::mul_add(V::load_first(values, mask), factor, zero), zero)
+        };
+        // In the order in which all of them would be merged.
+        match whole + usize::from(part > 0) {
+            0 => zero,
+            1 => product(0),
+            2 => Sum::merge(product(0), product(1)),
+            3 => Sum::merge(Sum::merge(product(0), product(2)), product(1)),
+            _ => Sum::merge(Sum::merge(product(0), product(2)), Sum::merge(product(1), product(3))),
+        }
     }
 }
 

@@ -112,11 +112,15 @@ impl Vector for Avx2 {
             Avx2(_mm256_i64gather_pd::<8>(values, columns))
         };
         fn gather_first(values: *const f64, columns: *const u32, count: usize) -> Self = {
-            let mut lanes = [0.0; 4];
-            for (lane, value) in lanes.iter_mut().enumerate().take(count) {
-                *value = *values.add(*columns.add(lane) as usize);
-            }
-            Avx2(transmute::<[f64; 4], __m256d>(lanes))
+            // Lanes that go through memory one by one come back when all stores are done.
+            let value = |lane: usize| *values.add(*columns.add(lane) as usize);
+            Avx2(match count {
+                0 => _mm256_setzero_pd(),
+                1 => _mm256_set_pd(0.0, 0.0, 0.0, value(0)),
+                2 => _mm256_set_pd(0.0, 0.0, value(1), value(0)),
+                3 => _mm256_set_pd(0.0, value(2), value(1), value(0)),
+                _ => _mm256_set_pd(value(3), value(2), value(1), value(0)),
+            })
         };
         fn add(x: Self, y: Self) -> Self = Avx2(_mm256_add_pd(x.0, y.0));
         fn sub(x: Self, y: Self) -> Self = Avx2(_mm256_sub_pd(x.0, y.0));
