@@ -142,26 +142,47 @@ unsafe fn short_gathered_product<V: Vector>(
     factors: *const f64,
     len: usize,
 ) -> V {
-    let (whole, part) = (len / V::LANES, len % V::LANES);
-    // SAFETY: passed on to the caller; the part is masked.
+    let run = ShortRun { values, columns, factors, whole: len / V::LANES, part: len % V::LANES };
+    // SAFETY: passed on to the caller.
     unsafe {
-        let zero = V::splat(0.0);
-        let product = |n: usize| {
-            let (values, columns) = (values.wrapping_add(n * V::LANES), columns.wrapping_add(n * V::LANES));
-            if n < whole {
-                return V::mul_add(V::load(values), V::gather(factors, columns), zero);
+        // In the order in which all registers would be merged.
+        match run.whole + usize::from(run.part > 0) {
+            0 => V::splat(0.0),
+            1 => run.products(0),
+            2 => Sum::merge(run.products(0), run.products(1)),
+            3 => Sum::merge(Sum::merge(run.products(0), run.products(2)), run.products(1)),
+            _ => {
+                let even: V = Sum::merge(run.products(0), run.products(2));
+                Sum::merge(even, Sum::merge(run.products(1), run.products(3)))
             }
-            let mask = V::first(part);
-            let factor = V::gather_first(factors, columns, part);
-            V::select(mask, V::mul_add(V::load_first(values, mask), factor, zero), zero)
-        };
-        // In the order in which all of them would be merged.
-        match whole + usize::from(part > 0) {
-            0 => zero,
-            1 => product(0),
-            2 => Sum::merge(product(0), product(1)),
-            3 => Sum::merge(Sum::merge(product(0), product(2)), product(1)),
-            _ => Sum::merge(Sum::merge(product(0), product(2)), Sum::merge(product(1), product(3))),
+        }
+    }
+}
+
+/// A run of few values: whole registers, and a part of one.
+struct ShortRun {
+    values: *const f64,
+    columns: *const u32,
+    factors: *const f64,
+    whole: usize,
+    part: usize,
+}
+
+impl ShortRun {
+    /// The products of the values of a register and their factors; `+0.0` behind the last one.
+    #[inline(always)]
+    unsafe fn products<V: Vector>(&self, register: usize) -> V {
+        let values = self.values.wrapping_add(register * V::LANES);
+        let columns = self.columns.wrapping_add(register * V::LANES);
+        // SAFETY: passed on to the caller; the part is masked.
+        unsafe {
+            let zero = V::splat(0.0);
+            if register < self.whole {
+                return V::mul_add(V::load(values), V::gather(self.factors, columns), zero);
+            }
+            let mask = V::first(self.part);
+            let factors = V::gather_first(self.factors, columns, self.part);
+            V::select(mask, V::mul_add(V::load_first(values, mask), factors, zero), zero)
         }
     }
 }

@@ -112,15 +112,12 @@ impl Vector for Avx2 {
             Avx2(_mm256_i64gather_pd::<8>(values, columns))
         };
         fn gather_first(values: *const f64, columns: *const u32, count: usize) -> Self = {
-            // Lanes that go through memory one by one come back when all stores are done.
-            let value = |lane: usize| *values.add(*columns.add(lane) as usize);
-            Avx2(match count {
-                0 => _mm256_setzero_pd(),
-                1 => _mm256_set_pd(0.0, 0.0, 0.0, value(0)),
-                2 => _mm256_set_pd(0.0, 0.0, value(1), value(0)),
-                3 => _mm256_set_pd(0.0, value(2), value(1), value(0)),
-                _ => _mm256_set_pd(value(3), value(2), value(1), value(0)),
-            })
+            // No branch on the count: nobody foresees where short rows end.
+            let mask = first_of_four(count);
+            let halves = _mm256_permutevar8x32_epi32(mask, _mm256_set_epi32(7, 5, 3, 1, 6, 4, 2, 0));
+            let columns = _mm_maskload_epi32(columns.cast(), _mm256_castsi256_si128(halves));
+            let columns = _mm256_cvtepu32_epi64(columns);
+            Avx2(_mm256_mask_i64gather_pd::<8>(_mm256_setzero_pd(), values, columns, _mm256_castsi256_pd(mask)))
         };
         fn add(x: Self, y: Self) -> Self = Avx2(_mm256_add_pd(x.0, y.0));
         fn sub(x: Self, y: Self) -> Self = Avx2(_mm256_sub_pd(x.0, y.0));
