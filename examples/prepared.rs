@@ -5,8 +5,7 @@
 //! cargo run --release --example prepared
 //! ```
 
-use fuseline::ir::DataType;
-use fuseline::{CompileOptions, Dense, ScriptInterface, Session};
+use fuseline::{CompileOptions, DataType, Dense, ScriptInterface, Session};
 use std::error::Error;
 
 const TRAIN: &str = "

@@ -11,6 +11,16 @@ use std::sync::Arc;
 use thiserror::Error as ThisError;
 
 /// Why something could not be compiled or run.
+///
+/// ```
+/// use fuseline::{Error, Session};
+///
+/// let session = Session::builder().build()?;
+/// let error = session.compile_script("loss.dml", "y = sum(X)", &[]).unwrap_err();
+/// assert!(matches!(error, Error::Script(_)));
+/// assert!(error.render(false).contains("loss.dml"), "with the place, as a terminal shows it");
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Debug, ThisError)]
 #[non_exhaustive]
 pub enum Error {
@@ -89,7 +99,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The error as a user sees it in a terminal, with or without colours.
+    /// The error as a user sees it in a terminal, with or without colours; as in the example of [`Error`].
     pub fn render(&self, color: bool) -> String {
         match self {
             Error::Script(diagnostics) | Error::Run(diagnostics) => diagnostics.render(color),

@@ -47,6 +47,16 @@ struct Call {
 impl Session {
     /// The functions of a script, to be called. It is parsed when one of them is called first; statements beside functions
     /// run with each call.
+    ///
+    /// ```
+    /// use fuseline::Session;
+    ///
+    /// let session = Session::builder().build()?;
+    /// let script = session.script("half = function(double x) return (double y) { y = x / 2 }");
+    /// let [half] = script.call("half", &[("x", 3.0.into())])?;
+    /// assert_eq!(half.as_f64(), Some(1.5));
+    /// # Ok::<(), fuseline::Error>(())
+    /// ```
     pub fn script(&self, text: &str) -> ScriptFunctions<'_> {
         ScriptFunctions { session: self, text: text.to_owned(), idle: Mutex::default() }
     }
@@ -55,6 +65,7 @@ impl Session {
 impl<'s> ScriptFunctions<'s> {
     /// Calls a function with arguments by name, or by position where a name is empty, and gives as many of its results as are
     /// asked for, which must be all. A call with arguments of the same types again compiles only what meets other sizes.
+    /// As in the example of [`ScriptFunctions`].
     ///
     /// # Errors
     /// Mistakes of the script, with their places; another number of results; what fails while the function runs.

@@ -17,6 +17,14 @@ use fuseline_vecprims::Isa;
 use std::path::PathBuf;
 
 /// What executes fused operators.
+///
+/// ```
+/// use fuseline::{BackendKind, Matrix, Session};
+///
+/// let session = Session::builder().backend(BackendKind::Interp).build()?;
+/// assert_eq!(session.eval(Matrix::full(2, 2, 0.5).square().sum())?, 1.0);
+/// # Ok::<(), fuseline::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BackendKind {
     /// Machine code from LLVM.
@@ -37,6 +45,12 @@ impl Default for BackendKind {
 
 impl BackendKind {
     /// What runs code that is finished and nothing else, so that times are those of the code.
+    ///
+    /// ```
+    /// use fuseline::BackendKind;
+    ///
+    /// assert_ne!(BackendKind::for_measurement(), BackendKind::Tiered);
+    /// ```
     pub fn for_measurement() -> Self {
         match BackendKind::default() {
             BackendKind::Tiered => BackendKind::Llvm,
@@ -46,6 +60,14 @@ impl BackendKind {
 }
 
 /// How hard LLVM works.
+///
+/// ```
+/// use fuseline::{CompileOptions, LlvmLevel, Matrix, Session};
+///
+/// let session = Session::new(CompileOptions { llvm: LlvmLevel::O3, ..CompileOptions::default() })?;
+/// assert_eq!(session.eval(Matrix::full(2, 2, 0.5).square().sum())?, 1.0);
+/// # Ok::<(), fuseline::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum LlvmLevel {
     /// No passes over the IR: the generator emits what they would make of it.
@@ -56,6 +78,14 @@ pub enum LlvmLevel {
 }
 
 /// Whether generated code calls vector primitives or has them inlined.
+///
+/// ```
+/// use fuseline::{CompileOptions, Matrix, PrimitiveMode, Session};
+///
+/// let session = Session::new(CompileOptions { primitives: PrimitiveMode::Shared, ..CompileOptions::default() })?;
+/// assert_eq!(session.eval(Matrix::full(2, 2, 0.5).square().sum())?, 1.0);
+/// # Ok::<(), fuseline::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum PrimitiveMode {
     /// By cost.
@@ -67,7 +97,17 @@ pub enum PrimitiveMode {
     Inlined,
 }
 
-/// The instruction set of vector code.
+/// The instruction set of vector code. Results do not depend on it.
+///
+/// ```
+/// use fuseline::{BackendKind, CompileOptions, CpuFeatures, Matrix, Session};
+///
+/// let x = Matrix::full(100, 1, 0.1);
+/// let default = CompileOptions { backend: BackendKind::Interp, ..CompileOptions::default() };
+/// let portable = CompileOptions { cpu: CpuFeatures::Portable, ..default.clone() };
+/// assert_eq!(Session::new(portable)?.eval(x.sigmoid().sum())?, Session::new(default)?.eval(x.sigmoid().sum())?);
+/// # Ok::<(), fuseline::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum CpuFeatures {
     /// The best of this machine.
@@ -82,6 +122,14 @@ pub enum CpuFeatures {
 }
 
 /// Configuration of a [`crate::Session`].
+///
+/// ```
+/// use fuseline::{CompileOptions, Mode, Session};
+///
+/// let options = CompileOptions { mode: Mode::GenFuseAll, memory_budget: Some(1 << 30), ..CompileOptions::default() };
+/// assert_eq!(Session::new(options)?.options().mode, Mode::GenFuseAll);
+/// # Ok::<(), fuseline::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct CompileOptions {
     /// How operators are fused.
@@ -261,7 +309,14 @@ impl CompileOptions {
         }
     }
 
-    /// What decides plans.
+    /// What decides plans, in the order of its text: a fingerprint of it all, threads, memory, cluster.
+    ///
+    /// ```
+    /// use fuseline::CompileOptions;
+    ///
+    /// let environment = CompileOptions::default().environment().to_string();
+    /// assert!(environment.ends_with("no cluster"), "{environment}");
+    /// ```
     pub fn environment(&self) -> OptimizerEnvironment {
         OptimizerEnvironment {
             mode: self.mode,

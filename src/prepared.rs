@@ -12,6 +12,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 /// What a script takes from the program around it and gives back.
+///
+/// ```
+/// use fuseline::{DataType, ScriptInterface, Session};
+///
+/// let session = Session::builder().build()?;
+/// let interface = ScriptInterface {
+///     arguments: &[("power", "3")],
+///     inputs: &[("x", DataType::F64)],
+///     outputs: &["y"],
+/// };
+/// let mut script = session.prepare_script("<text>", "y = x ^ $power", &interface)?;
+/// assert_eq!(script.bind("x", 2.0)?.execute(&mut std::io::sink())?.scalar("y")?, 8.0);
+/// # Ok::<(), fuseline::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ScriptInterface<'a> {
     /// The values of `$name` and `$1`, fixed when the script is prepared.
@@ -51,6 +65,7 @@ pub struct PreparedScript<'s> {
 
 impl Session {
     /// Parses and checks a script that will run many times. `name` is its path, for messages and relative paths.
+    /// As in the examples of [`PreparedScript`] and [`ScriptInterface`].
     ///
     /// # Errors
     /// All mistakes found, each with its place; or an output that the script never assigns.
@@ -66,6 +81,16 @@ impl Session {
 
     /// Parses and checks a script of which all variables that it assigns are its outputs, in the place of those that
     /// the interface names.
+    ///
+    /// ```
+    /// use fuseline::{ScriptInterface, Session};
+    ///
+    /// let session = Session::builder().build()?;
+    /// let mut script = session.prepare_whole_script("<text>", "a = 1.0\nb = a + 1", &ScriptInterface::default())?;
+    /// let outcome = script.execute(&mut std::io::sink())?;
+    /// assert_eq!((outcome.scalar("a")?, outcome.scalar("b")?), (1.0, 2.0));
+    /// # Ok::<(), fuseline::Error>(())
+    /// ```
     ///
     /// # Errors
     /// All mistakes found, each with its place.
@@ -102,6 +127,7 @@ impl Session {
 
 impl PreparedScript<'_> {
     /// Gives an input its value for the runs to come, until it is bound again. Matrices are shared, not copied.
+    /// As in the example of [`PreparedScript`].
     ///
     /// # Errors
     /// The script has no such input, or the value is not of its type; integers pass as doubles.
@@ -116,7 +142,7 @@ impl PreparedScript<'_> {
     }
 
     /// Runs the script on what is bound; what it prints goes to `output`. The outcome holds the outputs, and the
-    /// statistics of this run alone.
+    /// statistics of this run alone. As in the example of [`PreparedScript`].
     ///
     /// # Errors
     /// An input that was never bound, or the first error of the script, with its place.
@@ -126,6 +152,21 @@ impl PreparedScript<'_> {
 
     /// Runs the script as [`PreparedScript::execute`] does; `observer` gets every stage of what is compiled for it, which is
     /// nothing where an earlier run had matrices of these sizes.
+    ///
+    /// ```
+    /// use fuseline::{DataType, ScriptInterface, Session, ndarray::Array2};
+    ///
+    /// let session = Session::builder().build()?;
+    /// let interface = ScriptInterface { inputs: &[("X", DataType::MATRIX)], outputs: &["s"], ..Default::default() };
+    /// let mut script = session.prepare_script("<text>", "s = sum(X * X)", &interface)?;
+    /// script.bind("X", Array2::from_elem((10, 10), 0.5))?;
+    /// for is_first in [true, false] {
+    ///     let mut stages = 0;
+    ///     script.execute_observed(&mut std::io::sink(), &mut |_| stages += 1)?;
+    ///     assert_eq!(stages > 0, is_first);
+    /// }
+    /// # Ok::<(), fuseline::Error>(())
+    /// ```
     ///
     /// # Errors
     /// An input that was never bound, or the first error of the script, with its place.

@@ -25,7 +25,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::time::Instant;
 
-/// A compiler and run time with its threads, memory and compiled operators.
+/// A compiler and run time with its threads, memory and compiled operators. Expressions go through
+/// [`eval`](Session::eval), scripts through [`run`](Session::run); one session serves many of both, from many threads.
+///
+/// ```
+/// use fuseline::{Matrix, Session, ndarray::array};
+///
+/// let session = Session::builder().threads(2).build()?;
+/// let x = Matrix::from(array![[3.0, 4.0]]);
+/// assert_eq!(session.eval(x.square().sum())?, 25.0);
+/// # Ok::<(), fuseline::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Session {
     options: CompileOptions,
@@ -34,18 +44,44 @@ pub struct Session {
 }
 
 /// Ends a run of a session from another thread, such as the handler of a signal.
+///
+/// ```
+/// use fuseline::{Error, Session, Variables};
+///
+/// let session = Session::builder().build()?;
+/// let endless = session.compile_script("<text>", "i = 0\nwhile (i >= 0) { i = i + 1 }", &[])?;
+/// let interrupter = session.interrupter();
+/// let result = std::thread::scope(|scope| {
+///     scope.spawn(move || interrupter.interrupt());
+///     session.run(&endless, Variables::new(), &mut std::io::sink())
+/// });
+/// assert!(matches!(result, Err(Error::Interrupted)));
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Interrupter(StopFlag);
 
 impl Interrupter {
     /// Ends the run that is under way, or else the next one, at its next block of work, with [`Error::Interrupted`]; of
-    /// several runs at a time, at least one.
+    /// several runs at a time, at least one. As in the example of [`Interrupter`].
     pub fn interrupt(&self) {
         self.0.raise();
     }
 }
 
 /// A script that passed all checks.
+///
+/// ```
+/// use fuseline::{Session, Variables};
+///
+/// let session = Session::builder().build()?;
+/// let script = session.compile_script("<text>", "print(\"half: \" + $x / 2)", &[("x", "3")])?;
+/// assert!(script.warnings().errors.is_empty());
+/// let mut printed = Vec::new();
+/// session.run(&script, Variables::new(), &mut printed)?;
+/// assert_eq!(printed, b"half: 1.5\n");
+/// # Ok::<(), fuseline::Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Script {
     program: Program,
@@ -65,6 +101,15 @@ impl Script {
 
     /// The script for its effects alone: what it prints and writes. Variables that nothing reads are not computed, and
     /// there are no [`Outcome::variables`].
+    ///
+    /// ```
+    /// use fuseline::{Session, Variables};
+    ///
+    /// let session = Session::builder().build()?;
+    /// let script = session.compile_script("<text>", "x = 1\nprint(x)", &[])?.for_effects();
+    /// assert!(session.run(&script, Variables::new(), &mut std::io::sink())?.variables.is_empty());
+    /// # Ok::<(), fuseline::Error>(())
+    /// ```
     pub fn for_effects(mut self) -> Self {
         remove_dead_outputs(&mut self.program, &BTreeSet::new());
         self.is_for_effects = true;
@@ -72,17 +117,30 @@ impl Script {
     }
 
     /// The program.
+    #[doc(hidden)]
     pub fn program(&self) -> &Program {
         &self.program
     }
 
-    /// What is likely not meant as it is written.
+    /// What is likely not meant as it is written. As in the example of [`Script`].
     pub fn warnings(&self) -> &Diagnostics {
         &self.warnings
     }
 }
 
 /// What a run left behind.
+///
+/// ```
+/// use fuseline::{Session, Variables};
+///
+/// let session = Session::builder().build()?;
+/// let script = session.compile_script("<text>", "X = matrix(2, rows=2, cols=3)\ns = sum(X)", &[])?;
+/// let outcome = session.run(&script, Variables::new(), &mut std::io::sink())?;
+/// assert_eq!(outcome.matrix("X")?.dims(), (2, 3));
+/// assert_eq!(outcome.scalar("s")?, 12.0);
+/// assert!(outcome.scalar("X").is_err(), "X is no number");
+/// # Ok::<(), fuseline::Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// All variables at the end; of a prepared script its outputs.
@@ -92,7 +150,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// A matrix that the script computed.
+    /// A matrix that the script computed. As in the example of [`Outcome`].
     ///
     /// # Errors
     /// There is no such variable, or it is no matrix.
@@ -103,7 +161,7 @@ impl Outcome {
         }
     }
 
-    /// A number that the script computed: a scalar, or the cell of a 1 x 1 matrix.
+    /// A number that the script computed: a scalar, or the cell of a 1 x 1 matrix. As in the example of [`Outcome`].
     ///
     /// # Errors
     /// There is no such variable, or it is no number.
@@ -122,12 +180,20 @@ fn unexpected(name: &str, expected: &'static str, value: Option<&RuntimeValue>) 
 }
 
 impl Session {
-    /// A session that is configured step by step.
+    /// A session that is configured step by step. As in the example of [`SessionBuilder`].
     pub fn builder() -> SessionBuilder {
         SessionBuilder::default()
     }
 
     /// A session.
+    ///
+    /// ```
+    /// use fuseline::{CompileOptions, Session};
+    ///
+    /// let session = Session::new(CompileOptions { threads: 2, ..CompileOptions::default() })?;
+    /// assert_eq!(session.options().threads, 2);
+    /// # Ok::<(), fuseline::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The backend cannot serve on this machine, or there are no threads, or not that many.
@@ -142,6 +208,15 @@ impl Session {
     /// A session of another configuration that shares the memory and the interrupter, where it has the same budget of
     /// memory, and for the same number of them the threads, of this one. Compiled operators are not shared.
     ///
+    /// ```
+    /// use fuseline::{CompileOptions, Matrix, Mode, Session};
+    ///
+    /// let session = Session::builder().build()?;
+    /// let unfused = session.reconfigured(CompileOptions { mode: Mode::Base, ..session.options().clone() })?;
+    /// assert_eq!(unfused.eval(Matrix::full(2, 2, 0.5).sum())?, 2.0);
+    /// # Ok::<(), fuseline::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The backend cannot serve on this machine, or there are no threads.
     pub fn reconfigured(&self, options: CompileOptions) -> Result<Self, Error> {
@@ -152,7 +227,7 @@ impl Session {
         Ok(Session { options, engine, programs: ExprPrograms::default() })
     }
 
-    /// What interrupts the runs of this session from another thread.
+    /// What interrupts the runs of this session from another thread. As in the example of [`Interrupter`].
     pub fn interrupter(&self) -> Interrupter {
         Interrupter(self.engine.interruption().clone())
     }
@@ -173,18 +248,19 @@ impl Session {
         self.engine.progress()
     }
 
-    /// The configuration.
+    /// The configuration. As in the example of [`Session::new`].
     pub fn options(&self) -> &CompileOptions {
         &self.options
     }
 
     /// The engine that runs programs.
+    #[doc(hidden)]
     pub fn engine(&self) -> &Engine {
         &self.engine
     }
 
     /// Parses and checks a script. `name` is its path, for messages and relative paths; `arguments` are the values of
-    /// `$name` and `$1`.
+    /// `$name` and `$1`. As in the example of [`Script`].
     ///
     /// # Errors
     /// All mistakes found, each with its place.
@@ -257,6 +333,17 @@ impl Session {
     /// Runs a script on these variables; what it prints goes to `output`, on a thread of the session: it must not wait for
     /// another run of the same session.
     ///
+    /// ```
+    /// use fuseline::{Session, Variables};
+    ///
+    /// let session = Session::builder().build()?;
+    /// let script = session.compile_script("<text>", "y = 2.0 * 21\nprint(y)", &[])?;
+    /// let mut printed = Vec::new();
+    /// let outcome = session.run(&script, Variables::new(), &mut printed)?;
+    /// assert_eq!((outcome.scalar("y")?, &printed[..]), (42.0, &b"42.0\n"[..]));
+    /// # Ok::<(), fuseline::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The first error of the script, with its place.
     pub fn run(
@@ -269,6 +356,17 @@ impl Session {
     }
 
     /// Runs a script like [`Session::run`]; `observer` gets every stage of every compilation, where `output` gets what is printed.
+    ///
+    /// ```
+    /// use fuseline::{ExplainStage, Session, StagePrinter, Variables};
+    ///
+    /// let session = Session::builder().build()?;
+    /// let script = session.compile_script("<text>", "X = rand(rows=1000, cols=10)\nprint(sum(X * X + 1))", &[])?;
+    /// let mut plans = StagePrinter::new(ExplainStage::Plan);
+    /// session.run_observed(&script, Variables::new(), &mut std::io::sink(), &mut |stage| plans.observe(&stage))?;
+    /// assert!(!plans.take().is_empty());
+    /// # Ok::<(), fuseline::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The first error of the script, with its place.
@@ -324,6 +422,7 @@ impl Session {
     ///
     /// # Errors
     /// Sizes that do not fit, or an operator that fails.
+    #[doc(hidden)]
     pub fn run_dag(&self, dag: &HopDag, variables: Variables) -> Result<Outcome, Error> {
         let program = Program { body: vec![StatementBlock::Basic(dag.clone())], ..Program::default() };
         self.run(&Script::of_program(program), variables, &mut std::io::sink())
@@ -333,6 +432,7 @@ impl Session {
     ///
     /// # Errors
     /// Sizes that do not fit, or a bug of the backend.
+    #[doc(hidden)]
     pub fn compile_dag(&self, dag: &HopDag, observer: &mut Observer<'_>) -> Result<HopDag, Error> {
         let mut sized = dag.clone();
         propagate_dag(&mut sized, &SizeEnvironment::new())?;
@@ -345,7 +445,8 @@ impl Session {
     }
 
     /// Compiles every block of a script for the sizes that are known before it runs; `observer` gets the number of each
-    /// block and its stages.
+    /// block and its stages. As in the examples of [`StagePrinter`](crate::StagePrinter) and
+    /// [`StageCollector`](crate::StageCollector).
     ///
     /// # Errors
     /// A bug of the backend.

@@ -7,13 +7,24 @@ use fuseline_passes::machine::Machine;
 use fuseline_runtime::Mode;
 use std::path::PathBuf;
 
-/// Configures a [`Session`].
+/// Configures a [`Session`]. The example has all steps but [`options`](SessionBuilder::options).
 ///
 /// ```
-/// use fuseline::{BackendKind, Session};
+/// use fuseline::{BackendKind, Machine, Mode, Session};
 ///
-/// let session = Session::builder().threads(2).memory(1 << 30).backend(BackendKind::Interp).build()?;
+/// let session = Session::builder()
+///     .threads(2)
+///     .memory(1 << 30)
+///     .plan_memory(1 << 28)
+///     .mode(Mode::Gen)
+///     .backend(BackendKind::Interp)
+///     .code_folder("code")
+///     .machine(Machine::default())
+///     .strict_ieee(true)
+///     .library(["functions".into()])
+///     .build()?;
 /// assert_eq!(session.options().threads, 2);
+/// assert!(session.options().strict_ieee);
 /// # Ok::<(), fuseline::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
@@ -23,6 +34,14 @@ pub struct SessionBuilder {
 
 impl SessionBuilder {
     /// All options at once, in the place of those that were set before.
+    ///
+    /// ```
+    /// use fuseline::{CompileOptions, Session};
+    ///
+    /// let options = CompileOptions { rewrites: false, ..CompileOptions::default() };
+    /// assert!(!Session::builder().options(options).threads(2).build()?.options().rewrites);
+    /// # Ok::<(), fuseline::Error>(())
+    /// ```
     pub fn options(mut self, options: CompileOptions) -> Self {
         self.options = options;
         self

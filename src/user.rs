@@ -12,17 +12,39 @@ fn cache_folder() -> Option<PathBuf> {
     Some(cache.join("fuseline"))
 }
 
-/// Where machine code is kept for other processes.
+/// Where machine code is kept for other processes: in the user's cache folder, where there is one.
+///
+/// ```
+/// let session = fuseline::Session::builder();
+/// let session = match fuseline::code_folder() {
+///     Some(folder) => session.code_folder(folder),
+///     None => session,
+/// };
+/// # drop(session);
+/// ```
 pub fn code_folder() -> Option<PathBuf> {
     Some(cache_folder()?.join("code"))
 }
 
-/// Where calibrations are kept.
+/// Where calibrations are kept, in the user's cache folder.
+///
+/// ```
+/// if let Some(file) = fuseline::calibration_file() {
+///     assert_eq!(file.extension().unwrap(), "json");
+/// }
+/// ```
 pub fn calibration_file() -> Option<PathBuf> {
     Some(cache_folder()?.join("machine.json"))
 }
 
 /// The machine of the last calibration, where there is one.
+///
+/// ```
+/// use fuseline::{Machine, calibrated_machine};
+///
+/// let machine = calibrated_machine().ok().flatten().unwrap_or_else(Machine::default);
+/// assert!(machine.is_consistent());
+/// ```
 ///
 /// # Errors
 /// The file cannot be read, or is of another machine or another version.

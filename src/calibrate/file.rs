@@ -29,6 +29,16 @@ impl Host {
 }
 
 /// A calibration as it is kept: JSON, with the version of the format and the machine that it was made on.
+///
+/// ```
+/// use fuseline::{Machine, calibrate::MachineFile, io::Output};
+///
+/// let folder = tempfile::tempdir()?;
+/// let file = folder.path().join("machine.json");
+/// MachineFile::new(Machine::default()).save(Output::create(&file, false)?)?;
+/// assert_eq!(MachineFile::load(&file)?, Machine::default());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MachineFile {
     version: u32,
@@ -37,6 +47,13 @@ pub struct MachineFile {
 }
 
 /// A file without a calibration for this machine.
+///
+/// ```
+/// use fuseline::calibrate::{MachineFile, MachineFileError};
+///
+/// let missing = MachineFile::load("no/such/file.json".as_ref());
+/// assert!(matches!(missing, Err(MachineFileError::Io(_))));
+/// ```
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum MachineFileError {
@@ -66,13 +83,13 @@ pub enum MachineFileError {
 }
 
 impl MachineFile {
-    /// A calibration of this machine.
+    /// A calibration of this machine. As in the example of [`MachineFile`].
     pub fn new(machine: Machine) -> Self {
         MachineFile { version: VERSION, host: Host::this(), machine }
     }
 
     /// Writes the calibration to a file that was started before, so that nobody measures for a file that cannot be
-    /// written.
+    /// written. As in the example of [`MachineFile`].
     ///
     /// # Errors
     /// It cannot be written.
@@ -81,7 +98,7 @@ impl MachineFile {
         Ok(file.finish()?)
     }
 
-    /// The machine of a file that was made on this one.
+    /// The machine of a file that was made on this one. As in the example of [`MachineFile`].
     ///
     /// # Errors
     /// There is no calibration of this version and this machine in the file.

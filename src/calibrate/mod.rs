@@ -3,7 +3,7 @@
 //!
 //! Every rate is that of our own primitives, kernels, skeletons and compiler. All quantities are measured in turn,
 //! round after round, so that what else the machine does falls on all of them; the median counts, of starts the lower
-//! quartile, and the spread of the rounds is reported beside it.
+//! quartile, and the spread of the rounds is reported beside it. The example of [`calibrate()`] is that of all here.
 
 mod compiled;
 mod file;
@@ -30,9 +30,13 @@ use rounds::{Probe, Rounds};
 use std::fmt::Write as _;
 
 /// How many rounds are enough on a machine that does little else.
+///
+/// ```
+/// assert!(fuseline::calibrate::ROUNDS > 1);
+/// ```
 pub const ROUNDS: usize = 15;
 
-/// A measured quantity.
+/// A measured quantity. As in the example of [`calibrate()`].
 #[derive(Clone, Debug)]
 pub struct Measurement {
     /// What was measured.
@@ -52,7 +56,7 @@ impl Measurement {
     }
 }
 
-/// What a calibration found.
+/// What a calibration found. As in the example of [`calibrate()`].
 #[derive(Clone, Debug)]
 pub struct Calibration {
     /// The machine, for the cost model.
@@ -63,6 +67,23 @@ pub struct Calibration {
 
 /// Measures this machine in so many rounds, at least one. [`ROUNDS`] take some twenty seconds, in which nothing else
 /// should run.
+///
+/// ```
+/// use fuseline::calibrate::{MachineFile, calibrate};
+/// use fuseline::{Session, io::Output};
+///
+/// let calibration = calibrate(1)?;
+/// let bandwidth = calibration.measurements.iter().find(|measured| measured.name == "read memory").expect("measured");
+/// let sample = bandwidth.all_threads.expect("by all threads");
+/// assert!(sample.rate() >= sample.median && calibration.to_text().contains("read memory"));
+///
+/// let folder = tempfile::tempdir()?;
+/// let file = folder.path().join("machine.json");
+/// MachineFile::new(calibration.machine.clone()).save(Output::create(&file, false)?)?;
+/// let session = Session::builder().machine(MachineFile::load(&file)?).build()?;
+/// assert_eq!(session.options().machine, calibration.machine);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// The backend cannot serve on this machine, or there are no threads.
@@ -75,6 +96,7 @@ pub fn calibrate(rounds: usize) -> Result<Calibration, Error> {
 }
 
 /// A calibration in progress, for those who measure other things in turn with it.
+#[doc(hidden)]
 #[derive(Debug)]
 pub struct Calibrator {
     /// With one thread, and with all of them if there are more.
@@ -298,7 +320,7 @@ fn stores(few: f64, many: f64) -> [f64; 2] {
 }
 
 impl Calibration {
-    /// The measurements as a table.
+    /// The measurements as a table. As in the example of [`calibrate()`].
     pub fn to_text(&self) -> String {
         let mut text = format!("{:<40} {:>18} {:>18}\n", "median (spread)", "one thread", "all threads");
         for Measurement { name, unit, one_thread, all_threads } in &self.measurements {

@@ -6,7 +6,7 @@ use std::time::Instant;
 /// A run of a probe lasts at least this long, so that the clock and the scheduler do not count.
 const LEAST_SECONDS: f64 = 8e-3;
 
-/// What repeated measurements gave.
+/// What repeated measurements gave. As in the example of [`calibrate()`](super::calibrate).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
     /// The median.
@@ -27,11 +27,18 @@ impl Sample {
     }
 
     /// The quartile of the shorter times, of which whatever else the machine does is no part.
+    ///
+    /// ```
+    /// use fuseline::calibrate::Sample;
+    ///
+    /// let sample = Sample { median: 4.0, quartiles: [3.0, 5.0], spread: 0.5 };
+    /// assert_eq!((sample.seconds(), sample.rate(), sample.to_string()), (3.0, 5.0, "4.00 (50%)".to_owned()));
+    /// ```
     pub fn seconds(&self) -> f64 {
         self.quartiles[0]
     }
 
-    /// The quartile of the higher rates, which belong to the shorter times.
+    /// The quartile of the higher rates, which belong to the shorter times. As in the example of [`Sample::seconds`].
     pub fn rate(&self) -> f64 {
         self.quartiles[1]
     }

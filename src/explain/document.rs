@@ -2,7 +2,7 @@
 //!
 //! The document has a version, which changes when a field changes its meaning or goes; new fields may come without.
 //! Operators are named by their numbers within their DAG. Order is that of the DAG, so equal compilations give equal
-//! bytes.
+//! bytes. The example of [`ExplainDocument`] is that of all types here.
 
 use super::ExplainStage;
 use fuseline_ir::hop::{HopDag, HopId, HopOp};
@@ -15,10 +15,33 @@ use fuseline_passes::pipeline::Stage;
 use fuseline_runtime::CompileStage;
 use serde::{Deserialize, Serialize};
 
-/// The version of [`ExplainDocument`].
+/// The version of [`ExplainDocument`], as in its example.
 pub const DOCUMENT_VERSION: u32 = 2;
 
 /// A stage of the compilation of a script.
+///
+/// ```
+/// use fuseline::explain::document::DOCUMENT_VERSION;
+/// use fuseline::{ExplainStage, Matrix, Session, ndarray::Array2};
+///
+/// let session = Session::builder().build()?;
+/// let x = Matrix::from(Array2::from_elem((1000, 100), 0.5));
+/// let total = (&x * &x + 1.0).sum();
+///
+/// let document = session.explain_document(&total, ExplainStage::Plan)?.expect("a plan is a graph");
+/// assert_eq!((document.version, document.stage.as_str()), (DOCUMENT_VERSION, "plan"));
+/// let dag = &document.dags[0];
+/// let (input, output) = (&dag.operators[0], &dag.outputs[0]);
+/// assert_eq!((input.rows, input.cols, input.bytes), (Some(1000), Some(100), Some(800_000)));
+/// assert!(dag.operators.iter().any(|operator| operator.id == output.hop));
+/// assert_eq!(dag.plan.as_ref().expect("it is a plan").operators.len(), 1);
+/// assert!(document.to_dot().starts_with("digraph") && document.to_svg().starts_with("<svg"));
+///
+/// let document = session.explain_document(&total, ExplainStage::Memo)?.expect("a memo table is a graph");
+/// let groups = document.dags[0].memo.as_ref().expect("it is a memo table");
+/// assert!(groups.iter().flat_map(|group| &group.entries).any(|entry| entry.valid && entry.notation.starts_with('C')));
+/// # Ok::<(), fuseline::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExplainDocument {
     /// [`DOCUMENT_VERSION`].
@@ -29,7 +52,7 @@ pub struct ExplainDocument {
     pub dags: Vec<ExplainedDag>,
 }
 
-/// A DAG at a stage.
+/// A DAG at a stage. As in the example of [`ExplainDocument`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ExplainedDag {
     /// Where it comes from: `block 2`.
@@ -48,7 +71,7 @@ pub struct ExplainedDag {
     pub plan: Option<PlanReport>,
 }
 
-/// An operator of a DAG.
+/// An operator of a DAG. As in the example of [`ExplainDocument`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExplainedHop {
     /// Its number.
@@ -71,7 +94,7 @@ pub struct ExplainedHop {
     pub bytes: Option<u64>,
 }
 
-/// A variable that a DAG assigns.
+/// A variable that a DAG assigns. As in the example of [`ExplainDocument`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExplainedOutput {
     /// The variable.
@@ -80,7 +103,7 @@ pub struct ExplainedOutput {
     pub hop: u32,
 }
 
-/// The partial fusion plans of an operator.
+/// The partial fusion plans of an operator. As in the example of [`ExplainDocument`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExplainedGroup {
     /// The operator.
@@ -89,7 +112,7 @@ pub struct ExplainedGroup {
     pub entries: Vec<ExplainedEntry>,
 }
 
-/// A partial fusion plan.
+/// A partial fusion plan. As in the example of [`ExplainDocument`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExplainedEntry {
     /// The plan in the paper's notation: `R(-1,9)`.

@@ -1,4 +1,13 @@
 //! Stages of a compilation, as text (`--explain`, `fuseline explain`, `fuseline opt`), data and drawings.
+//!
+//! ```
+//! use fuseline::{ExplainStage, Matrix, Session};
+//!
+//! let session = Session::builder().build()?;
+//! let plan = session.explain((Matrix::symbol("X") * 2.0).sum(), ExplainStage::Hops)?;
+//! assert!(plan.contains("read"), "{plan}");
+//! # Ok::<(), fuseline::Error>(())
+//! ```
 
 pub mod document;
 mod dot;
@@ -20,6 +29,16 @@ use std::fmt::Write;
 use std::str::FromStr;
 
 /// A stage that can be shown.
+///
+/// ```
+/// use fuseline::ExplainStage;
+///
+/// let stage: ExplainStage = "plan".parse()?;
+/// assert_eq!((stage, stage.name()), (ExplainStage::Plan, "plan"));
+/// assert!(stage.is_graph() && !stage.needs_code());
+/// assert!(ExplainStage::ALL.iter().any(|(name, stage)| *name == "asm" && stage.needs_code()));
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExplainStage {
     /// Operators with sizes.
@@ -53,17 +72,18 @@ impl ExplainStage {
         ("runtime", ExplainStage::Runtime),
     ];
 
-    /// The stage's name on the command line.
+    /// The stage's name on the command line. As in the example of [`ExplainStage`].
     pub fn name(self) -> &'static str {
         ExplainStage::ALL.iter().find(|(_, stage)| *stage == self).map_or("", |(name, _)| name)
     }
 
-    /// Whether the stage is a graph, which can be had as data and be drawn.
+    /// Whether the stage is a graph, which can be had as data and be drawn. As in the example of [`ExplainStage`].
     pub fn is_graph(self) -> bool {
         matches!(self, ExplainStage::Hops | ExplainStage::Rewritten | ExplainStage::Memo | ExplainStage::Plan)
     }
 
-    /// Whether the stage shows generated code, which sessions keep only on demand.
+    /// Whether the stage shows generated code, which sessions keep only on demand. As in the example of
+    /// [`ExplainStage`].
     pub fn needs_code(self) -> bool {
         matches!(self, ExplainStage::Llvm | ExplainStage::Asm)
     }
@@ -81,6 +101,17 @@ impl FromStr for ExplainStage {
 }
 
 /// Collects one stage of compilations as text.
+///
+/// ```
+/// use fuseline::{ExplainStage, Session, StagePrinter};
+///
+/// let session = Session::builder().build()?;
+/// let script = session.compile_script("<text>", "X = rand(rows=1000, cols=10)\nprint(sum(X * X + 1))", &[])?;
+/// let mut plans = StagePrinter::new(ExplainStage::Plan);
+/// session.compile_blocks(&script, &mut |_, stage| plans.observe(&stage))?;
+/// assert!(plans.take().contains("cell"));
+/// # Ok::<(), fuseline::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct StagePrinter {
     stage: ExplainStage,
@@ -88,17 +119,17 @@ pub struct StagePrinter {
 }
 
 impl StagePrinter {
-    /// A printer of this stage.
+    /// A printer of this stage. As in the example of [`StagePrinter`].
     pub fn new(stage: ExplainStage) -> Self {
         StagePrinter { stage, text: String::new() }
     }
 
-    /// What came since the last call.
+    /// What came since the last call. As in the example of [`StagePrinter`].
     pub fn take(&mut self) -> String {
         std::mem::take(&mut self.text)
     }
 
-    /// Appends the stage's text, if it is the one to show.
+    /// Appends the stage's text, if it is the one to show. As in the example of [`StagePrinter`].
     pub fn observe(&mut self, stage: &CompileStage<'_>) {
         let text = match (self.stage, stage) {
             (ExplainStage::Hops, CompileStage::Sized(dag)) => with_memory(dag),
@@ -145,6 +176,17 @@ fn row_vectors(compiled: &CompiledCPlan) -> String {
 }
 
 /// Collects one stage of the compilations of a program's blocks as text, under their numbers.
+///
+/// ```
+/// use fuseline::{BlocksPrinter, ExplainStage, Session};
+///
+/// let session = Session::builder().build()?;
+/// let script = session.compile_script("<text>", "X = rand(rows=1000, cols=10)\nprint(sum(X * X + 1))", &[])?;
+/// let mut plans = BlocksPrinter::new(ExplainStage::Plan);
+/// session.compile_blocks(&script, &mut |block, stage| plans.observe(block, &stage))?;
+/// assert!(plans.into_text().starts_with("# block 0\n"));
+/// # Ok::<(), fuseline::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct BlocksPrinter {
     printer: StagePrinter,
@@ -193,6 +235,17 @@ fn with_memory(dag: &HopDag) -> String {
 }
 
 /// Collects one stage of compilations as data, for every form besides text.
+///
+/// ```
+/// use fuseline::{ExplainStage, Session, StageCollector};
+///
+/// let session = Session::builder().build()?;
+/// let script = session.compile_script("<text>", "X = rand(rows=1000, cols=10)\nprint(sum(X * X + 1))", &[])?;
+/// let mut collector = StageCollector::new(ExplainStage::Plan).expect("a plan is a graph");
+/// session.compile_blocks(&script, &mut |block, stage| collector.observe(&format!("block {block}"), &stage))?;
+/// assert_eq!(collector.into_document().stage, "plan");
+/// # Ok::<(), fuseline::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct StageCollector {
     stage: ExplainStage,
@@ -200,31 +253,33 @@ pub struct StageCollector {
 }
 
 impl StageCollector {
-    /// A collector of this stage; none where the stage is no graph.
+    /// A collector of this stage; none where the stage is no graph. As in the example of [`StageCollector`].
     pub fn new(stage: ExplainStage) -> Option<Self> {
         let document = ExplainDocument { version: DOCUMENT_VERSION, stage: stage.name().to_owned(), dags: vec![] };
         stage.is_graph().then_some(StageCollector { stage, document })
     }
 
-    /// Adds the DAG under this name, if it is at the stage to show.
+    /// Adds the DAG under this name, if it is at the stage to show. As in the example of [`StageCollector`].
     pub fn observe(&mut self, name: &str, stage: &CompileStage<'_>) {
         self.document.dags.extend(ExplainedDag::at(self.stage, stage, name));
     }
 
-    /// What was collected.
+    /// What was collected. As in the example of [`StageCollector`].
     pub fn into_document(self) -> ExplainDocument {
         self.document
     }
 }
 
 impl ExplainDocument {
-    /// A Graphviz file of one graph per DAG, with a cluster for each fused operator.
+    /// A Graphviz file of one graph per DAG, with a cluster for each fused operator. As in the example of
+    /// [`ExplainDocument`].
     pub fn to_dot(&self) -> String {
         let graphs = self.dags.iter().map(|dag| dot::graph(&Drawing::new(dag)));
         graphs.collect()
     }
 
-    /// A self-contained SVG file, with a box for each fused operator and the DAGs below each other.
+    /// A self-contained SVG file, with a box for each fused operator and the DAGs below each other. As in the example
+    /// of [`ExplainDocument`].
     pub fn to_svg(&self) -> String {
         let drawings: Vec<Drawing> = self.dags.iter().map(Drawing::new).collect();
         svg::document(&self.stage, &drawings)

@@ -13,7 +13,20 @@ use fuseline_runtime::{Observer, RuntimeValue, Statistics, Variables};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Expressions over symbols, as one program of a session.
+/// Expressions of any types over symbols, as one program of a session.
+///
+/// ```
+/// use fuseline::{DataType, Dense, Matrix, Session, Variables};
+///
+/// let session = Session::builder().build()?;
+/// let exprs = session.compile_exprs(&[Matrix::symbol("X").sum().into(), Matrix::symbol("X").t().into()])?;
+/// assert_eq!(exprs.symbols().collect::<Vec<_>>(), [("X", DataType::MATRIX)]);
+/// let inputs = Variables::from([("X".to_owned(), Dense::from_vec(1, 2, vec![1.0, 2.0]).into())]);
+/// let (values, _) = session.run_exprs(&exprs, inputs, &mut |_| {})?;
+/// assert_eq!(values[0].as_f64(), Some(3.0));
+/// assert_eq!(values[1].size().known_dims(), Some((2, 1)));
+/// # Ok::<(), fuseline::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct CompiledExprs {
     kept: Arc<KeptProgram>,
@@ -23,12 +36,21 @@ pub struct CompiledExprs {
 }
 
 impl CompiledExprs {
-    /// The symbols whose values a run needs, and their types.
+    /// The symbols whose values a run needs, and their types. As in the example of [`CompiledExprs`].
     pub fn symbols(&self) -> impl Iterator<Item = (&str, DataType)> {
         self.symbols.iter().map(|symbol| (&*symbol.name, symbol.data_type))
     }
 
     /// The values that every run reads beside those of symbols.
+    ///
+    /// ```
+    /// use fuseline::{Expr, Matrix, Session};
+    ///
+    /// let sum = Expr::from(Matrix::symbol("X") + Matrix::full(2, 2, 0.5));
+    /// let compiled = Session::builder().build()?.compile_exprs(&[sum])?;
+    /// assert!(compiled.values_read().all(|value| value.as_f64() == Some(0.5)));
+    /// # Ok::<(), fuseline::Error>(())
+    /// ```
     pub fn values_read(&self) -> impl Iterator<Item = &RuntimeValue> {
         self.captured.values()
     }
@@ -61,7 +83,7 @@ pub struct Compiled<'s, O> {
 
 impl Session {
     /// Prepares expressions over symbols to run many times. A run compiles only when it meets other sizes, and generates
-    /// code only where an operator is new.
+    /// code only where an operator is new. As in the example of [`Compiled`].
     ///
     /// # Errors
     /// Operands that do not fit, with the places where they were written.
@@ -73,7 +95,7 @@ impl Session {
     }
 
     /// Prepares expressions of any types for [`Session::run_exprs`]. Products, aggregates and functions that depend on no
-    /// symbol are computed here, once.
+    /// symbol are computed here, once. As in the example of [`CompiledExprs`].
     ///
     /// # Errors
     /// Operands that do not fit, or an operator that fails.
@@ -86,6 +108,7 @@ impl Session {
     }
 
     /// Runs expressions on the values of their symbols; `observer` gets every stage of what is compiled for them.
+    /// As in the example of [`CompiledExprs`].
     ///
     /// # Errors
     /// A symbol without a value or with one of another type, or an operator that fails.
@@ -135,6 +158,7 @@ pub(super) fn is_worth_a_value(expr: &Expr) -> bool {
 
 impl<O: Outputs> Compiled<'_, O> {
     /// Gives a symbol its value for the runs to come, until it is bound again. Matrices are shared, not copied.
+    /// As in the example of [`Compiled`].
     ///
     /// # Errors
     /// The expressions have no such symbol, or the value is not of its type.
@@ -148,7 +172,7 @@ impl<O: Outputs> Compiled<'_, O> {
         Ok(self)
     }
 
-    /// Runs the expressions on what is bound.
+    /// Runs the expressions on what is bound. As in the example of [`Compiled`].
     ///
     /// # Errors
     /// A symbol that was never bound, or an operator that fails.
@@ -159,6 +183,17 @@ impl<O: Outputs> Compiled<'_, O> {
     }
 
     /// What the last run did.
+    ///
+    /// ```
+    /// use fuseline::{Matrix, Session, ndarray::array};
+    ///
+    /// let session = Session::builder().build()?;
+    /// let mut total = session.compile(Matrix::symbol("X").square().sum())?;
+    /// total.bind("X", array![[1.0, 2.0]])?.run()?;
+    /// total.run()?;
+    /// assert_eq!(total.statistics().dags_optimized, 0, "the first run compiled it");
+    /// # Ok::<(), fuseline::Error>(())
+    /// ```
     pub fn statistics(&self) -> &Statistics {
         &self.statistics
     }

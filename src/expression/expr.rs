@@ -64,12 +64,27 @@ pub(super) enum State {
 
 impl Expr {
     /// A value that is there.
+    ///
+    /// ```
+    /// use fuseline::{Expr, Matrix, RuntimeValue};
+    ///
+    /// assert_eq!(Expr::value(2.5).known_value(), Some(RuntimeValue::from(2.5)));
+    /// assert!(Matrix::full(1, 1, 2.5).as_expr().known_value().is_none(), "it is yet to be computed");
+    /// ```
     #[track_caller]
     pub fn value(value: impl Into<RuntimeValue>) -> Expr {
         Expr::value_at(value, Place::Rust(std::panic::Location::caller()))
     }
 
     /// A value that is there, as written at a place.
+    ///
+    /// ```
+    /// use fuseline::{Expr, Place};
+    /// use std::sync::Arc;
+    ///
+    /// let value = Expr::value_at(2.5, Place::Foreign(Arc::new("line 7 of model.jl")));
+    /// assert_eq!(value.place().to_string(), "line 7 of model.jl");
+    /// ```
     pub fn value_at(value: impl Into<RuntimeValue>, place: Place) -> Expr {
         let value = value.into();
         let (data_type, size) = (value.data_type(), value.size());
@@ -77,23 +92,30 @@ impl Expr {
     }
 
     /// A value that is bound before each run of what is compiled, of this type and size as far as it is known.
+    ///
+    /// ```
+    /// use fuseline::{DataType, Expr, SizeInfo};
+    ///
+    /// let x = Expr::symbol("X", DataType::MATRIX, SizeInfo::UNKNOWN);
+    /// assert_eq!((x.data_type(), x.size(), x.is_symbolic()), (DataType::MATRIX, SizeInfo::UNKNOWN, true));
+    /// ```
     #[track_caller]
     pub fn symbol(name: &str, data_type: DataType, size: SizeInfo) -> Expr {
         Expr::symbol_at(name, data_type, size, Place::Rust(std::panic::Location::caller()))
     }
 
-    /// A symbol as written at a place.
+    /// A symbol as written at a place; see [`Expr::symbol`] and [`Expr::value_at`].
     pub fn symbol_at(name: &str, data_type: DataType, size: SizeInfo, place: Place) -> Expr {
         Expr::node(place, data_type, size, 0, State::Symbol(name.into()))
     }
 
-    /// An operation on expressions.
+    /// An operation on expressions. As in the example of [`Expr`].
     #[track_caller]
     pub fn apply(op: impl Into<HopOp>, operands: &[&Expr]) -> Expr {
         Expr::apply_at(op, operands, Place::Rust(std::panic::Location::caller()))
     }
 
-    /// An operation as written at a place.
+    /// An operation as written at a place; see [`Expr::apply`] and [`Expr::value_at`].
     pub fn apply_at(op: impl Into<HopOp>, operands: &[&Expr], place: Place) -> Expr {
         let op = op.into();
         if let Some(failed) = operands.iter().find_map(|operand| operand.failure()) {
@@ -149,12 +171,12 @@ impl Expr {
         }))
     }
 
-    /// The type of the value.
+    /// The type of the value. As in the example of [`Expr::symbol`].
     pub fn data_type(&self) -> DataType {
         self.0.data_type
     }
 
-    /// The size of a matrix, as far as it is known before anything is computed.
+    /// The size of a matrix, as far as it is known before anything is computed. As in the example of [`Expr::symbol`].
     pub fn size(&self) -> SizeInfo {
         match &*self.state() {
             State::Value(value) => value.size(),
@@ -162,13 +184,23 @@ impl Expr {
         }
     }
 
-    /// Whether it is a symbol, or built on one.
+    /// Whether it is a symbol, or built on one. As in the example of [`Expr::symbol`].
     pub fn is_symbolic(&self) -> bool {
         self.0.is_symbolic
     }
 
     /// Asks that the value stays once it was computed on the way to others, and not only where it is wanted itself: it is
     /// needed again and again. Products and transposes alone, which read it in another way, do not count.
+    ///
+    /// ```
+    /// use fuseline::{Matrix, Session};
+    ///
+    /// let squares = Matrix::full(10, 10, 0.5).square();
+    /// squares.as_expr().keep();
+    /// assert_eq!(Session::builder().build()?.eval((&squares + 1.0).sum())?, 125.0);
+    /// assert!(squares.as_expr().known_value().is_some());
+    /// # Ok::<(), fuseline::Error>(())
+    /// ```
     pub fn keep(&self) {
         self.0.is_kept.store(true, Ordering::Relaxed);
     }
@@ -178,12 +210,12 @@ impl Expr {
         self.0.is_kept.load(Ordering::Relaxed)
     }
 
-    /// Where it was written.
+    /// Where it was written. As in the example of [`Expr::value_at`].
     pub fn place(&self) -> &Place {
         &self.0.place
     }
 
-    /// The value, where it is there: given, or computed before.
+    /// The value, where it is there: given, or computed before. As in the example of [`Expr::value`].
     pub fn known_value(&self) -> Option<RuntimeValue> {
         match &*self.state() {
             State::Value(value) => Some(value.clone()),
@@ -199,7 +231,8 @@ impl Expr {
         }
     }
 
-    /// Why the expression cannot be computed, where its operands do not fit.
+    /// Why the expression cannot be computed, where its operands do not fit. As in the example of
+    /// [`ExprError`](super::ExprError).
     pub fn failure(&self) -> Option<Arc<ExprError>> {
         match &*self.state() {
             State::Failed(error) => Some(Arc::clone(error)),
@@ -208,6 +241,13 @@ impl Expr {
     }
 
     /// Operations on the longest way to a value that is there.
+    ///
+    /// ```
+    /// use fuseline::{Expr, Scalar};
+    ///
+    /// assert_eq!(Expr::value(2.5).depth(), 0);
+    /// assert_eq!(Scalar::from(2.5).abs().sqrt().as_expr().depth(), 2);
+    /// ```
     pub fn depth(&self) -> u32 {
         match &*self.state() {
             State::Operation(..) | State::LoopResult(..) => self.0.depth.load(Ordering::Relaxed),
@@ -246,6 +286,14 @@ impl Expr {
     }
 
     /// Whether two are the same node of a graph.
+    ///
+    /// ```
+    /// use fuseline::Matrix;
+    ///
+    /// let x = Matrix::full(2, 2, 0.5);
+    /// assert!(x.as_expr().is_same(x.clone().as_expr()));
+    /// assert!(!x.as_expr().is_same(Matrix::full(2, 2, 0.5).as_expr()));
+    /// ```
     pub fn is_same(&self, other: &Expr) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }

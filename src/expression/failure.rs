@@ -9,6 +9,15 @@ use std::sync::Arc;
 use thiserror::Error;
 
 /// Where an expression was written.
+///
+/// ```
+/// use fuseline::{Matrix, Place};
+/// use std::sync::Arc;
+///
+/// let x = Matrix::full(2, 2, 0.5);
+/// assert!(matches!(x.as_expr().place(), Place::Rust(location) if location.line() > 0));
+/// assert_eq!(Place::Foreign(Arc::new("cell 3")).to_string(), "cell 3");
+/// ```
 #[derive(Clone)]
 pub enum Place {
     /// In a Rust program.
@@ -33,6 +42,14 @@ impl fmt::Debug for Place {
 }
 
 /// An operation whose operands do not fit.
+///
+/// ```
+/// use fuseline::Matrix;
+///
+/// let product = Matrix::full(2, 3, 1.0).dot(Matrix::full(2, 3, 1.0));
+/// let failure = product.as_expr().failure().expect("3 columns do not meet 2 rows");
+/// assert!(failure.to_string().contains("operand 1, [2x3]"), "{failure}");
+/// ```
 #[derive(Clone, Debug, Error)]
 #[error("{error}\n  at {place}{}", Listed(operands))]
 pub struct ExprError {

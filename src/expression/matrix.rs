@@ -16,6 +16,16 @@ use std::panic::Location;
 use std::sync::Arc;
 
 /// What a reduction runs over.
+///
+/// ```
+/// use fuseline::{Axis, Matrix, Session, ndarray::array};
+///
+/// let x = Matrix::from(array![[1.0, 2.0], [3.0, 4.0]]);
+/// let (columns, rows) = Session::builder().build()?.eval((x.sum_over(Axis::Rows), x.sum_over(Axis::Columns)))?;
+/// assert_eq!((columns.dims(), columns.get(0, 1)), ((1, 2), 6.0));
+/// assert_eq!((rows.dims(), rows.get(1, 0)), ((2, 1), 7.0));
+/// # Ok::<(), fuseline::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Axis {
     /// Over the rows: one value for each column (1 x n). NumPy's axis 0.
@@ -132,7 +142,7 @@ impl Matrix {
         Matrix(Expr::apply_at(HopOp::DataGen(DataGenOp::Matrix), &inputs, place.clone()))
     }
 
-    /// The untyped expression.
+    /// The untyped expression. As in the examples of [`Expr`].
     pub fn as_expr(&self) -> &Expr {
         &self.0
     }
@@ -255,7 +265,15 @@ impl Matrix {
         Scalar::of(Expr::apply(HopOp::Shape(ShapeOp::Nrow), &[&self.0]))
     }
 
-    /// The number of columns; see [`Matrix::rows`].
+    /// The number of columns.
+    ///
+    /// ```
+    /// use fuseline::{Matrix, Session, ndarray::array};
+    ///
+    /// let x = Matrix::from(array![[3.0, 4.0]]);
+    /// assert_eq!(Session::builder().build()?.eval(x.columns())?, 2.0);
+    /// # Ok::<(), fuseline::Error>(())
+    /// ```
     #[track_caller]
     pub fn columns(&self) -> Scalar {
         Scalar::of(Expr::apply(HopOp::Shape(ShapeOp::Ncol), &[&self.0]))
@@ -276,6 +294,14 @@ impl Matrix {
     }
 
     /// The rows in reverse order.
+    ///
+    /// ```
+    /// use fuseline::{Matrix, Session, ndarray::array};
+    ///
+    /// let x = Matrix::from(array![[3.0], [4.0]]);
+    /// assert_eq!(Session::builder().build()?.eval(x.reversed())?.get(0, 0), 4.0);
+    /// # Ok::<(), fuseline::Error>(())
+    /// ```
     #[track_caller]
     pub fn reversed(&self) -> Matrix {
         self.apply(HopOp::Reorg(ReorgOp::Rev))
@@ -295,7 +321,15 @@ impl Matrix {
         self.apply(HopOp::Parameterized { function: Function::RowIndexMax, names: Vec::new() }) - 1.0
     }
 
-    /// For each row the position of its smallest cell, counted from 0; the last of equals. See [`Matrix::argmax`].
+    /// For each row the position of its smallest cell, counted from 0; the last of equals.
+    ///
+    /// ```
+    /// use fuseline::{Matrix, Session, ndarray::array};
+    ///
+    /// let x = Matrix::from(array![[1.0, 5.0, 0.5]]);
+    /// assert_eq!(Session::builder().build()?.eval(x.argmin())?.get(0, 0), 2.0);
+    /// # Ok::<(), fuseline::Error>(())
+    /// ```
     #[track_caller]
     pub fn argmin(&self) -> Matrix {
         self.apply(HopOp::Parameterized { function: Function::RowIndexMin, names: Vec::new() }) - 1.0
@@ -428,15 +462,16 @@ fn bind(op: NaryOp, matrices: &[&Matrix]) -> Matrix {
 }
 
 macro_rules! reductions {
-    ($($full:ident, $along:ident: $op:ident, $doc:literal;)*) => {
+    ($($full:ident, $along:ident: $op:ident, $doc:literal, $of_all:literal, $of_row:literal;)*) => {
         impl Matrix {$(
             #[doc = concat!($doc, " of all cells.")]
             #[doc = ""]
             #[doc = "```"]
             #[doc = "use fuseline::{Matrix, Session, ndarray::array};"]
             #[doc = ""]
-            #[doc = "let x = Matrix::from(array![[1.0, 2.0], [3.0, 4.0]]);"]
-            #[doc = concat!("println!(\"{}\", Session::builder().build()?.eval(x.", stringify!($full), "())?);")]
+            #[doc = "let x = Matrix::from(array![[1.0, 4.0], [1.0, 4.0]]);"]
+            #[doc = concat!("let of_all = Session::builder().build()?.eval(x.", stringify!($full), "())?;")]
+            #[doc = concat!("assert_eq!(of_all, ", $of_all, ");")]
             #[doc = "# Ok::<(), fuseline::Error>(())"]
             #[doc = "```"]
             #[track_caller]
@@ -449,9 +484,9 @@ macro_rules! reductions {
             #[doc = "```"]
             #[doc = "use fuseline::{Axis, Matrix, Session, ndarray::array};"]
             #[doc = ""]
-            #[doc = "let x = Matrix::from(array![[1.0, 2.0, 3.0]]);"]
-            #[doc = concat!("let along = Session::builder().build()?.eval(x.", stringify!($along), "(Axis::Columns))?;")]
-            #[doc = "assert_eq!(along.dims(), (1, 1));"]
+            #[doc = "let x = Matrix::from(array![[1.0, 4.0], [1.0, 4.0]]);"]
+            #[doc = concat!("let rows = Session::builder().build()?.eval(x.", stringify!($along), "(Axis::Columns))?;")]
+            #[doc = concat!("assert_eq!((rows.dims(), rows.get(1, 0)), ((2, 1), ", $of_row, "));")]
             #[doc = "# Ok::<(), fuseline::Error>(())"]
             #[doc = "```"]
             #[track_caller]
@@ -463,18 +498,18 @@ macro_rules! reductions {
 }
 
 reductions! {
-    sum, sum_over: Sum, "The sum";
-    sum_squares, sum_squares_over: SumSq, "The sum of squares";
-    mean, mean_over: Mean, "The mean";
-    variance, variance_over: Var, "The variance of a sample";
-    min, min_over: Min, "The smallest";
-    max, max_over: Max, "The largest";
-    product, product_over: Prod, "The product";
-    nonzeros, nonzeros_over: Nnz, "The number of non-zeros";
+    sum, sum_over: Sum, "The sum", 10.0, 5.0;
+    sum_squares, sum_squares_over: SumSq, "The sum of squares", 34.0, 17.0;
+    mean, mean_over: Mean, "The mean", 2.5, 2.5;
+    variance, variance_over: Var, "The variance of a sample", 3.0, 4.5;
+    min, min_over: Min, "The smallest", 1.0, 1.0;
+    max, max_over: Max, "The largest", 4.0, 4.0;
+    product, product_over: Prod, "The product", 16.0, 4.0;
+    nonzeros, nonzeros_over: Nnz, "The number of non-zeros", 4.0, 2.0;
 }
 
 macro_rules! cumulative {
-    ($($name:ident: $op:ident, $doc:literal;)*) => {
+    ($($name:ident: $op:ident, $doc:literal, $second:literal;)*) => {
         impl Matrix {$(
             #[doc = $doc]
             #[doc = ""]
@@ -482,7 +517,8 @@ macro_rules! cumulative {
             #[doc = "use fuseline::{Matrix, Session, ndarray::array};"]
             #[doc = ""]
             #[doc = "let x = Matrix::from(array![[1.0], [2.0]]);"]
-            #[doc = concat!("assert_eq!(Session::builder().build()?.eval(x.", stringify!($name), "())?.get(0, 0), 1.0);")]
+            #[doc = concat!("let so_far = Session::builder().build()?.eval(x.", stringify!($name), "())?;")]
+            #[doc = concat!("assert_eq!((so_far.get(0, 0), so_far.get(1, 0)), (1.0, ", $second, "));")]
             #[doc = "# Ok::<(), fuseline::Error>(())"]
             #[doc = "```"]
             #[track_caller]
@@ -494,75 +530,79 @@ macro_rules! cumulative {
 }
 
 cumulative! {
-    cumsum: Sum, "Sums down each column.";
-    cumprod: Prod, "Products down each column.";
-    cummin: Min, "The smallest so far, down each column.";
-    cummax: Max, "The largest so far, down each column.";
+    cumsum: Sum, "Sums down each column.", 3.0;
+    cumprod: Prod, "Products down each column.", 2.0;
+    cummin: Min, "The smallest so far, down each column.", 1.0;
+    cummax: Max, "The largest so far, down each column.", 2.0;
 }
 
-/// Methods of element-wise operations for matrices and scalars.
+/// Methods of element-wise operations for matrices and scalars. Examples make an operand of `new` and a number, and
+/// read a value of the result by `read`.
 macro_rules! elementwise_methods {
-    ($type:ident, $example:literal) => {
-        crate::expression::matrix::unary_methods! { $type, $example;
-            abs: Abs, "The absolute value.";
-            sign: Sign, "The sign: -1, 0 or 1.";
-            sqrt: Sqrt, "The square root.";
-            square: Pow2, "The square.";
-            exp: Exp, "The exponential function.";
-            exp_m1: Expm1, "`exp(x) - 1`, exact near 0.";
-            ln: Log, "The natural logarithm.";
-            ln_1p: Log1p, "The natural logarithm of `1 + x`, exact near 0.";
-            ln_nonzero: LogNz, "The natural logarithm where the cell is not zero, else 0: zeros stay zeros.";
-            sigmoid: Sigmoid, "`1 / (1 + exp(-x))`.";
-            round: Round, "The nearest integer.";
-            floor: Floor, "The largest integer that is not larger.";
-            ceil: Ceil, "The smallest integer that is not smaller.";
-            not: Not, "1 where zero, else 0.";
-            sin: Sin, "The sine.";
-            cos: Cos, "The cosine.";
-            tan: Tan, "The tangent.";
-            asin: Asin, "The arc sine.";
-            acos: Acos, "The arc cosine.";
-            atan: Atan, "The arc tangent.";
-            sinh: Sinh, "The hyperbolic sine.";
-            cosh: Cosh, "The hyperbolic cosine.";
-            tanh: Tanh, "The hyperbolic tangent.";
-            erf: Erf, "The error function.";
-            normal_cdf: NormalCdf, "The distribution function of the standard normal distribution.";
-            is_nan: IsNan, "1 where not a number, else 0.";
-            is_infinite: IsInf, "1 where infinite, else 0.";
+    ($type:ident, $new:literal, $read:literal) => {
+        crate::expression::matrix::unary_methods! { $type, $new, $read;
+            abs: Abs, "The absolute value.", -2.0 => 2.0;
+            sign: Sign, "The sign: -1, 0 or 1.", -2.0 => -1.0;
+            sqrt: Sqrt, "The square root.", 9.0 => 3.0;
+            square: Pow2, "The square.", 3.0 => 9.0;
+            exp: Exp, "The exponential function.", 0.0 => 1.0;
+            exp_m1: Expm1, "`exp(x) - 1`, exact near 0.", 0.0 => 0.0;
+            ln: Log, "The natural logarithm.", 1.0 => 0.0;
+            ln_1p: Log1p, "The natural logarithm of `1 + x`, exact near 0.", 0.0 => 0.0;
+            ln_nonzero: LogNz, "The natural logarithm where not zero, else 0: zeros stay zeros.", 0.0 => 0.0;
+            sigmoid: Sigmoid, "`1 / (1 + exp(-x))`.", 0.0 => 0.5;
+            round: Round, "The nearest integer.", 2.6 => 3.0;
+            floor: Floor, "The largest integer that is not larger.", 2.6 => 2.0;
+            ceil: Ceil, "The smallest integer that is not smaller.", 2.2 => 3.0;
+            not: Not, "1 where zero, else 0.", 0.0 => 1.0;
+            sin: Sin, "The sine.", 0.0 => 0.0;
+            cos: Cos, "The cosine.", 0.0 => 1.0;
+            tan: Tan, "The tangent.", 0.0 => 0.0;
+            asin: Asin, "The arc sine.", 0.0 => 0.0;
+            acos: Acos, "The arc cosine.", 1.0 => 0.0;
+            atan: Atan, "The arc tangent.", 0.0 => 0.0;
+            sinh: Sinh, "The hyperbolic sine.", 0.0 => 0.0;
+            cosh: Cosh, "The hyperbolic cosine.", 0.0 => 1.0;
+            tanh: Tanh, "The hyperbolic tangent.", 0.0 => 0.0;
+            erf: Erf, "The error function.", 0.0 => 0.0;
+            normal_cdf: NormalCdf, "The distribution function of the standard normal distribution.", 0.0 => 0.5;
+            is_nan: IsNan, "1 where not a number, else 0.", f64::NAN => 1.0;
+            is_infinite: IsInf, "1 where infinite, else 0.", f64::INFINITY => 1.0;
         }
-        crate::expression::matrix::binary_methods! { $type, $example;
-            pow: Pow, "A power.";
-            modulo: Modulus, "The remainder of a division that is rounded down.";
-            floor_div: IntDiv, "The quotient, rounded down.";
-            minimum: Min, "The smaller of two; NaN if one is.";
-            maximum: Max, "The larger of two; NaN if one is.";
-            eq: Equal, "1 where equal, else 0.";
-            ne: NotEqual, "1 where not equal, else 0.";
-            lt: Less, "1 where less, else 0.";
-            le: LessEqual, "1 where less or equal, else 0.";
-            gt: Greater, "1 where greater, else 0.";
-            ge: GreaterEqual, "1 where greater or equal, else 0.";
-            and: And, "1 where neither is zero, else 0.";
-            or: Or, "1 where one is not zero, else 0.";
-            xor: Xor, "1 where exactly one is not zero, else 0.";
-            log: LogBase, "The logarithm to a base.";
+        crate::expression::matrix::binary_methods! { $type, $new, $read;
+            pow: Pow, "A power.", 3.0, 2.0 => 9.0;
+            modulo: Modulus, "The remainder of a division that is rounded down.", -7.0, 3.0 => 2.0;
+            floor_div: IntDiv, "The quotient, rounded down.", -7.0, 2.0 => -4.0;
+            minimum: Min, "The smaller of two; NaN if one is.", 2.0, 3.0 => 2.0;
+            maximum: Max, "The larger of two; NaN if one is.", 2.0, 3.0 => 3.0;
+            eq: Equal, "1 where equal, else 0.", 2.0, 2.0 => 1.0;
+            ne: NotEqual, "1 where not equal, else 0.", 2.0, 2.0 => 0.0;
+            lt: Less, "1 where less, else 0.", 2.0, 3.0 => 1.0;
+            le: LessEqual, "1 where less or equal, else 0.", 2.0, 2.0 => 1.0;
+            gt: Greater, "1 where greater, else 0.", 2.0, 3.0 => 0.0;
+            ge: GreaterEqual, "1 where greater or equal, else 0.", 2.0, 2.0 => 1.0;
+            and: And, "1 where neither is zero, else 0.", 2.0, 0.0 => 0.0;
+            or: Or, "1 where one is not zero, else 0.", 2.0, 0.0 => 1.0;
+            xor: Xor, "1 where exactly one is not zero, else 0.", 2.0, 0.0 => 1.0;
+            log: LogBase, "The logarithm to a base.", 4.0, 2.0 => 2.0;
         }
     };
 }
 pub(super) use elementwise_methods;
 
 macro_rules! unary_methods {
-    ($type:ident, $example:literal; $($name:ident: $op:ident, $doc:literal;)*) => {
+    (
+        $type:ident, $new:literal, $read:literal;
+        $($name:ident: $op:ident, $doc:literal, $operand:expr => $value:expr;)*
+    ) => {
         impl $type {$(
             #[doc = $doc]
             #[doc = ""]
             #[doc = "```"]
             #[doc = concat!("use fuseline::{", stringify!($type), ", Session};")]
             #[doc = ""]
-            #[doc = concat!("let y = ", $example, ".", stringify!($name), "();")]
-            #[doc = "println!(\"{:?}\", Session::builder().build()?.eval(y)?);"]
+            #[doc = concat!("let y = ", $new, stringify!($operand), ").", stringify!($name), "();")]
+            #[doc = concat!("assert_eq!(Session::builder().build()?.eval(y)?", $read, ", ", stringify!($value), ");")]
             #[doc = "# Ok::<(), fuseline::Error>(())"]
             #[doc = "```"]
             #[track_caller]
@@ -575,15 +615,19 @@ macro_rules! unary_methods {
 pub(super) use unary_methods;
 
 macro_rules! binary_methods {
-    ($type:ident, $example:literal; $($name:ident: $op:ident, $doc:literal;)*) => {
+    (
+        $type:ident, $new:literal, $read:literal;
+        $($name:ident: $op:ident, $doc:literal, $left:expr, $right:expr => $value:expr;)*
+    ) => {
         impl $type {$(
             #[doc = $doc]
             #[doc = ""]
             #[doc = "```"]
             #[doc = concat!("use fuseline::{", stringify!($type), ", Session};")]
             #[doc = ""]
-            #[doc = concat!("let y = ", $example, ".", stringify!($name), "(2.0);")]
-            #[doc = "println!(\"{:?}\", Session::builder().build()?.eval(y)?);"]
+            #[doc = concat!("let x = ", $new, stringify!($left), ");")]
+            #[doc = concat!("let y = x.", stringify!($name), "(", stringify!($right), ");")]
+            #[doc = concat!("assert_eq!(Session::builder().build()?.eval(y)?", $read, ", ", stringify!($value), ");")]
             #[doc = "# Ok::<(), fuseline::Error>(())"]
             #[doc = "```"]
             #[track_caller]
@@ -597,7 +641,7 @@ macro_rules! binary_methods {
 }
 pub(super) use binary_methods;
 
-elementwise_methods!(Matrix, "Matrix::full(2, 2, 0.5)");
+elementwise_methods!(Matrix, "Matrix::full(2, 2, ", ".get(1, 1)");
 
 impl From<Matrix> for Expr {
     fn from(matrix: Matrix) -> Self {

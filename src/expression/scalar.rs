@@ -39,7 +39,7 @@ impl Scalar {
         Scalar(Expr::symbol(name, DataType::F64, SizeInfo::UNKNOWN))
     }
 
-    /// The untyped expression.
+    /// The untyped expression. As in the examples of [`Expr`].
     pub fn as_expr(&self) -> &Expr {
         &self.0
     }
@@ -63,7 +63,7 @@ impl Scalar {
     }
 }
 
-elementwise_methods!(Scalar, "Scalar::from(0.5)");
+elementwise_methods!(Scalar, "Scalar::from(", "");
 
 impl From<f64> for Scalar {
     #[track_caller]

@@ -28,7 +28,8 @@ pub(super) struct WhileLoop {
     results: OnceLock<Vec<WeakExpr>>,
 }
 
-/// What one iteration does: the condition under which there is one, and the values that it leaves.
+/// What one iteration does: the condition under which there is one, and the values that it leaves. As in the example of
+/// [`Expr::while_loop`].
 pub type Iteration = (Expr, Vec<Expr>);
 
 impl Expr {
@@ -62,6 +63,15 @@ impl Expr {
     }
 
     /// A loop as written at a place, whose iteration may fail to be written.
+    ///
+    /// ```
+    /// use fuseline::{Expr, Value};
+    ///
+    /// let start = Expr::value(Value::F64(1.0));
+    /// let place = start.place().clone();
+    /// let written = Expr::while_loop_at(&[start], &mut |_| Err("no iteration"), &place);
+    /// assert_eq!(written.unwrap_err(), "no iteration");
+    /// ```
     ///
     /// # Errors
     /// Those of `iteration`.

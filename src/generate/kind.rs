@@ -4,6 +4,16 @@ use std::fmt;
 use std::str::FromStr;
 
 /// A kind of synthetic data.
+///
+/// ```
+/// use fuseline::generate::Kind;
+///
+/// let kind: Kind = "clusters".parse()?;
+/// assert_eq!((kind, kind.name()), (Kind::Clusters, "clusters"));
+/// assert!(kind.has_labels() && !Kind::Graph.has_labels());
+/// assert!(Kind::all().any(|known| known == kind));
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
@@ -76,17 +86,17 @@ const KINDS: &[Facts] = &[
 ];
 
 impl Kind {
-    /// All kinds.
+    /// All kinds. As in the example of [`Kind`].
     pub fn all() -> impl Iterator<Item = Kind> {
         KINDS.iter().map(|facts| facts.kind)
     }
 
-    /// The name on the command line.
+    /// The name on the command line. As in the example of [`Kind`].
     pub fn name(self) -> &'static str {
         self.facts().name
     }
 
-    /// Whether data of this kind has labels or responses.
+    /// Whether data of this kind has labels or responses. As in the example of [`Kind`].
     pub fn has_labels(self) -> bool {
         match self {
             Kind::Uniform | Kind::Normal | Kind::Ratings | Kind::Graph | Kind::Netflix | Kind::Amazon => false,

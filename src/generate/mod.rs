@@ -39,6 +39,16 @@ use thiserror::Error;
 const CELL_BYTES: f64 = work::CELL_BYTES as f64;
 
 /// What to generate.
+///
+/// ```
+/// use fuseline::generate::{Kind, Specification};
+///
+/// let specification = Specification { scale: 0.01, ..Specification::new(Kind::Mnist) };
+/// assert_eq!(specification.generate()?.data.dims(), (600, 784));
+/// let other = Specification { seed: 2, ..specification.clone() };
+/// assert_ne!(other.generate()?.data, specification.generate()?.data);
+/// # Ok::<(), fuseline::generate::GenerateError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Specification {
     /// What the data is like.
@@ -61,6 +71,15 @@ pub struct Specification {
 }
 
 /// What was generated.
+///
+/// ```
+/// use fuseline::generate::{Generated, Kind, Specification};
+///
+/// let specification = Specification { rows: Some(100), cols: Some(3), ..Specification::new(Kind::Clusters) };
+/// let Generated { data, labels } = specification.generate()?;
+/// assert_eq!((data.dims(), labels.expect("clusters have numbers").dims()), ((100, 3), (100, 1)));
+/// # Ok::<(), fuseline::generate::GenerateError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Generated {
     /// The data.
@@ -70,6 +89,13 @@ pub struct Generated {
 }
 
 /// A specification that makes no sense or asks for too much.
+///
+/// ```
+/// use fuseline::generate::{GenerateError, Kind, Specification};
+///
+/// let error = Specification::new(Kind::Uniform).generate().unwrap_err();
+/// assert_eq!(error, GenerateError::NoShape { kind: Kind::Uniform, missing: "rows" });
+/// ```
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum GenerateError {
@@ -146,12 +172,12 @@ impl Shape {
 }
 
 impl Specification {
-    /// Data of this kind with defaults for everything else.
+    /// Data of this kind with defaults for everything else. As in the example of [`Specification`].
     pub fn new(kind: Kind) -> Self {
         Specification { kind, rows: None, cols: None, sparsity: None, scale: 1.0, seed: 1, classes: 2, noise: 0.1 }
     }
 
-    /// Generates the data.
+    /// Generates the data. As in the example of [`Specification`].
     ///
     /// # Errors
     /// A shape that is missing or not the kind's, numbers out of range, more than fits into memory.

@@ -6,6 +6,7 @@ mod main_job;
 mod oracles;
 mod packages;
 mod python;
+mod release;
 mod test;
 mod timing;
 
@@ -18,7 +19,8 @@ const HELP: &str = "\
 
   run                                train L2SVM on the data set in examples/data: accuracy, fusion plan, timing
   test [--long] [--seed N] [FILTER]  all checks and tests; with FILTER only the tests whose names contain it
-       --long                        the long forms of randomized tests (FUSELINE_LONG=1), and comparisons with SystemDS and R
+       --long                        the long forms of randomized tests (FUSELINE_LONG=1), comparisons with SystemDS and R,
+                                     and what a release needs: packages, an interface as before, examples in its pages
        --seed N                      the seed of randomized tests (FUSELINE_SEED=N)
   build [--release]                  the fuseline program
   python [--test] [--wheel DIR] [--python PATH]

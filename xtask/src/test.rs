@@ -3,6 +3,7 @@
 use crate::cargo::{Cargo, check, root};
 use crate::oracles;
 use crate::python;
+use crate::release;
 use crate::timing::Timing;
 use anyhow::{Context, Result, bail};
 use std::fs;
@@ -59,8 +60,18 @@ fn run_steps(cargo: &Cargo, options: &Options, timing: &mut Timing) -> Result<()
         run_tests(cargo, options, timing, "tests without LLVM", &without_llvm(cargo, options)),
         timing.step("tests of the Python package", || python::test_module(cargo, options.long, options.seed)),
         run_tests(cargo, options, timing, "tests", &cargo.with_features(&["--workspace"])),
+        if options.long { run_release_checks(cargo, timing) } else { Ok(()) },
     ];
     all(steps)
+}
+
+/// What a release needs.
+fn run_release_checks(cargo: &Cargo, timing: &mut Timing) -> Result<()> {
+    all([
+        timing.step("examples in the documentation", || release::examples(cargo)),
+        timing.step("packages", || release::packages(cargo)),
+        timing.step("interface", || release::interface(cargo)),
+    ])
 }
 
 /// The suites of the package `fuseline` that users of a build without LLVM would miss: all that they can type. The others
