@@ -23,7 +23,7 @@ _MOST_FEATURES = 4096
 _WORST_CONDITION = 1e12
 
 #: What a multiplication takes in a product of sparse matrices and in a dense factorisation, in the unit of passes.
-_PRODUCT_COST, _FACTOR_COST = 25.0, 0.05
+_PRODUCT_COST, _FACTOR_COST = 3.0, 0.05
 
 #: Conjugate gradients are not tried where normal equations cost less than this number of their steps.
 _FEWEST_STEPS = 50
