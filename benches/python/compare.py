@@ -1,11 +1,11 @@
 """Fuseline from Python beside other libraries.
 
-    ./x bench python [--scale S] [--rounds N] [--program FILE] [PART...]
+    ./x bench python [--scale S] [--rounds N] [--program FILE] [--chart FILE] [PART...]
 
 Parts are `overhead` (what calls cost beside operators), `loss` (one expression over sparse data beside the same script
 in the program, and its memory) and (parts of) names of workloads and estimators; all by default. Every workload is
 computed by each library that is installed and can, in doubles, on the same threads and data, in turn, round after
-round; tables show medians. Results are compared first.
+round; tables show medians. Results are compared first. `--chart` draws the workloads as a picture, too.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ def main() -> None:
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--program", help="the program `fuseline`, for the part `loss`")
+    parser.add_argument("--chart", help="an SVG file for a picture of the workloads")
     parser.add_argument("parts", nargs="*")
     options = parser.parse_args()
 
@@ -45,7 +46,11 @@ def main() -> None:
     from estimators import compare_estimators
     from workloads import compare_workloads
 
-    compare_workloads(options.scale, options.rounds, THREADS, chosen)
+    times = compare_workloads(options.scale, options.rounds, THREADS, chosen)
+    if options.chart and times:
+        from chart import draw
+
+        draw(times, f"{machine()}; ./x bench python --rounds {options.rounds}", options.chart)
     compare_estimators(options.scale, options.rounds, chosen)
 
 

@@ -295,20 +295,24 @@ def measure(workload: Workload, scale: float, rounds: int) -> dict[str, float]:
 LIBRARIES = ["fuseline", "numpy", "scipy", "numexpr", "numba", "jax", "keops"]
 
 
-def compare_workloads(scale: float, rounds: int, threads: int, chosen: Callable[[str], bool]) -> None:
-    picked = [workload for workload in WORKLOADS if chosen(workload.name)]
+def compare_workloads(
+    scale: float, rounds: int, threads: int, chosen: Callable[[str], bool]
+) -> dict[str, dict[str, float]]:
+    """Prints a table, and gives the medians by workload and library."""
+    picked, measured = [workload for workload in WORKLOADS if chosen(workload.name)], {}
     if not picked:
-        return
+        return measured
     print(f"\nMilliseconds, {threads} threads, medians of {rounds} rounds in turn, scale {scale:g}.")
     print("In brackets: how often Fuseline's time that is.\n")
     print("| workload | " + " | ".join(LIBRARIES) + " |")
     print("|---|" + "---|" * len(LIBRARIES))
     for workload in picked:
-        times = measure(workload, scale, rounds)
+        times = measured[workload.name] = measure(workload, scale, rounds)
         ours = times["fuseline"]
         cells = [f"{ours:.2f}"] + [beside(times.get(name), ours) for name in LIBRARIES[1:]]
         print(f"| {workload.name} | " + " | ".join(cells) + " |", flush=True)
         gc.collect()
+    return measured
 
 
 def beside(time: float | None, ours: float) -> str:

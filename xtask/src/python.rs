@@ -79,8 +79,18 @@ pub(crate) fn run(cargo: &Cargo, options: &Options) -> Result<()> {
 }
 
 /// Packages that benchmarks compare with. What cannot be installed is left out of the tables.
-const PEERS: &[&str] =
-    &["scipy", "numexpr", "numba", "jax", "pykeops", "scikit-learn", "scikit-learn-intelex", "glum", "implicit"];
+const PEERS: &[&str] = &[
+    "scipy",
+    "numexpr",
+    "numba",
+    "jax",
+    "pykeops",
+    "matplotlib",
+    "scikit-learn",
+    "scikit-learn-intelex",
+    "glum",
+    "implicit",
+];
 
 /// Builds the wheel and compares it with other packages, in an environment that has both, and with the program.
 pub(crate) fn bench(cargo: &Cargo, arguments: &[&str]) -> Result<()> {
