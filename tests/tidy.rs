@@ -68,6 +68,12 @@ fn no_file_names_a_machine() {
 }
 
 #[test]
+fn no_file_holds_both_sides_of_a_merge() {
+    let markers = ["<", ">"].map(|sign| format!("{} ", sign.repeat(7)));
+    report("marks of a merge", occurrences(&text_files(), &markers));
+}
+
+#[test]
 fn safe_crates_forbid_unsafe_code() {
     let root = root();
     let free = SAFE_CRATES.iter().map(|name| root.join(name).join("src/lib.rs")).filter(|path| {
