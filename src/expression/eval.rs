@@ -18,10 +18,11 @@ pub trait Outputs {
     /// The values.
     type Values;
 
-    /// Appends the expressions.
+    /// Appends the expressions. Called by [`Session::eval`], as in its example.
     fn append_to(&self, exprs: &mut Vec<Expr>);
 
-    /// Takes as many values as it has appended expressions. `None` where they are of other types.
+    /// Takes as many values as it has appended expressions. `None` where they are of other types. Called by
+    /// [`Session::eval`], as in its example.
     fn take(&self, values: &mut dyn Iterator<Item = RuntimeValue>) -> Option<Self::Values>;
 }
 
@@ -161,6 +162,15 @@ impl Session {
 
     /// The values of expressions, and what the run did.
     ///
+    /// ```
+    /// use fuseline::{Matrix, Session};
+    ///
+    /// let x = Matrix::full(1000, 100, 0.5);
+    /// let (total, statistics) = Session::builder().build()?.eval_with_statistics((&x * &x + 1.0).sum())?;
+    /// assert_eq!((total, statistics.dags_optimized), (125_000.0, 1));
+    /// # Ok::<(), fuseline::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// What makes [`Session::eval`] fail.
     pub fn eval_with_statistics<O: Outputs>(&self, outputs: O) -> Result<(O::Values, Statistics), Error> {
@@ -172,6 +182,17 @@ impl Session {
     }
 
     /// Computes expressions, each of which keeps its value; `observer` gets every stage of what is compiled for them.
+    ///
+    /// ```
+    /// use fuseline::{Matrix, Session};
+    ///
+    /// let sum = Matrix::full(2, 2, 0.5).sum();
+    /// let mut stages = 0;
+    /// Session::builder().build()?.compute(&[sum.as_expr().clone()], &mut |_| stages += 1)?;
+    /// assert!(stages > 0);
+    /// assert_eq!(sum.as_expr().known_value().and_then(|value| value.as_f64()), Some(2.0));
+    /// # Ok::<(), fuseline::Error>(())
+    /// ```
     ///
     /// # Errors
     /// What makes [`Session::eval`] fail.
