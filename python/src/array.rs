@@ -129,6 +129,12 @@ impl Array {
         self.expr.known_value().is_some()
     }
 
+    /// Whether it depends on the arguments of a function that is being traced.
+    #[getter]
+    fn _is_traced(&self) -> bool {
+        jit::is_traced(&self.expr)
+    }
+
     /// Before the arrays of NumPy, pandas and others in operators of two.
     #[classattr]
     fn __array_priority__() -> f64 {
