@@ -384,6 +384,34 @@ fn loops_that_do_not_fit_are_told() {
     assert!(told(&[misfit]).contains("tests/expressions.rs"), "places");
 }
 
+/// A misfit with a value that changes is told with its place, and not once sizes are forgotten.
+#[test]
+fn misfits_within_loops_are_told_with_their_places() {
+    let rows = Expr::from(Matrix::from(array![[1.0, 2.0, 3.0]]));
+    let results = Expr::while_loop(&[Expr::from(sample().t())], |state| {
+        let product = Expr::apply(HopOp::MatMul, &[&state[0], &rows]);
+        (number(1.0), vec![product])
+    });
+    let error = session().eval(&results[..]).unwrap_err().to_string();
+    assert!(error.contains("[3x2]") && error.contains("tests/expressions.rs"), "{error}");
+}
+
+/// Symbols of loops are no others, whatever these are called.
+#[test]
+fn symbols_may_be_called_like_those_of_loops() {
+    let session = session();
+    let below = |x: &Expr| Expr::apply(BinaryOp::Less, &[x, &number(10.0)]);
+    for name in (0..50).map(|count| format!("state{count}")) {
+        let step = Expr::symbol(&name, DataType::F64, SizeInfo::UNKNOWN);
+        let results = Expr::while_loop(&[number(0.0)], |state| {
+            (below(&state[0]), vec![Expr::apply(BinaryOp::Plus, &[&state[0], &step])])
+        });
+        let mut compiled = session.compile(&results[..]).unwrap();
+        let values = compiled.bind(&name, 4.0).unwrap().run().unwrap();
+        assert_eq!(values[0].as_f64(), Some(12.0));
+    }
+}
+
 /// Loops that are built on each other are dropped without recursion.
 #[test]
 fn chains_of_loops_are_dropped() {

@@ -407,13 +407,16 @@ impl Indexes {
 
 /// The addresses of the column indexes of sparse matrices.
 fn addresses(values: &[RuntimeValue]) -> Vec<usize> {
-    let address = |value: &RuntimeValue| match value {
-        RuntimeValue::Matrix(block) if block.format() == Format::Sparse => {
-            Some(block.to_csr().columns().as_ptr().addr())
+    let (mut addresses, mut left): (Vec<usize>, Vec<&RuntimeValue>) = (Vec::new(), values.iter().collect());
+    while let Some(value) = left.pop() {
+        match value {
+            RuntimeValue::Matrix(block) if block.format() == Format::Sparse => {
+                addresses.push(block.to_csr().columns().as_ptr().addr());
+            }
+            RuntimeValue::List(list) => left.extend(list.elements.iter().map(|element| &element.value)),
+            RuntimeValue::Matrix(_) | RuntimeValue::Scalar(_) | RuntimeValue::Frame(_) => {}
         }
-        _ => None,
-    };
-    let mut addresses: Vec<usize> = values.iter().filter_map(address).collect();
+    }
     addresses.sort_unstable();
     addresses.dedup();
     addresses
@@ -449,7 +452,7 @@ pub(crate) fn freeze(py: Python<'_>, values: impl FnOnce() -> Vec<RuntimeValue>)
     Ok(reading)
 }
 
-/// Makes an array read-only, and says whether it was not. Names are not interned: making one of these detaches from Python.
+/// Makes an array read-only, and says whether it was not. Names are not interned: to intern one is to detach from Python.
 fn make_read_only(array: &Bound<'_, PyAny>) -> PyResult<bool> {
     let flags = array.getattr("flags")?;
     let is_writeable = flags.getattr("writeable")?.extract()?;
@@ -461,11 +464,16 @@ fn make_read_only(array: &Bound<'_, PyAny>) -> PyResult<bool> {
 
 /// Gives column indexes back to whoever wants to write to them, once no evaluation reads them.
 pub(crate) fn thaw(py: Python<'_>, reading: Reading) {
-    for array in reading.0 {
-        if indexes().leaves(&array) {
+    let mut left: Vec<Arc<Py<PyAny>>> = reading.0.into_iter().filter(|array| indexes().leaves(array)).collect();
+    loop {
+        let count = left.len();
+        // A view stays read-only as long as the array that it shows is. One that lost its memory meanwhile stays so for good.
+        left.retain(|array| {
             let flags = array.bind(py).getattr("flags");
-            // An array that lost its memory meanwhile stays as it is.
-            let _ = flags.and_then(|flags| flags.setattr("writeable", true));
+            flags.and_then(|flags| flags.setattr("writeable", true)).is_err()
+        });
+        if left.len() == count {
+            return;
         }
     }
 }

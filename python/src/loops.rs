@@ -174,5 +174,10 @@ fn counter(value: &Bound<'_, PyAny>, name: &str, place: &Place) -> PyResult<Expr
     if operand.rank > 0 || operand.kind.dtype().is_float() {
         return Err(PyTypeError::new_err(format!("fori_loop: {name} must be an integer")));
     }
+    // Beyond it the next number in double precision is not the next integer.
+    const MOST: f64 = (1_u64 << 53) as f64;
+    if operand.expr.known_value().and_then(|value| value.as_f64()).is_some_and(|number| number.abs() >= MOST) {
+        return Err(PyValueError::new_err(format!("fori_loop: {name} must lie between -2**53 and 2**53")));
+    }
     Ok(as_scalar(&operand.expr, place))
 }

@@ -57,7 +57,7 @@ impl Watched {
         if !verbose.unwrap_or_else(is_terminal) {
             return None;
         }
-        // After a fork it may stay locked in the child, for a thread that is not there.
+        // After a fork it may stay locked in the child, for a thread that is not there. One that is busy has something to show.
         let mut watch = WATCH.try_lock().ok()?;
         let id = watch.next;
         watch.next += 1;

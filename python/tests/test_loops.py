@@ -100,6 +100,53 @@ def newton_root_of_python(a):
     return x
 
 
+DIAGONAL = np.diag([2.0, 4.0, 8.0])
+FUNCTIONS_THAT_MAY_FAIL = {
+    "median": np.median,
+    "solve": lambda x: np.linalg.solve(DIAGONAL, x).sum(),
+    "cholesky": lambda x: np.linalg.cholesky(DIAGONAL * (1.0 + x.sum())).sum(),
+    "min": lambda x: x.min(),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS_THAT_MAY_FAIL)
+@pytest.mark.parametrize("first", [0, 1])
+def test_values_of_loops_that_do_not_run_are_not_read(name, first):
+    """What is shared by a loop in a body and what follows it is computed in each iteration, and not only where both are."""
+    function = FUNCTIONS_THAT_MAY_FAIL[name]
+
+    def program(loop):
+        def outer(i, x):
+            p = function(x)
+            y = loop(i, 1, lambda j, z: loop(0, first, lambda k, w: w, z + p) + p, x)
+            return y + p
+
+        return outer
+
+    def plain(start, stop, body, value):
+        for i in range(start, stop):
+            value = body(i, value)
+        return value
+
+    x = np.array([1.0, 2.0, 3.0])
+    expected = plain(0, 3, program(plain), x)
+    np.testing.assert_allclose(fl.fori_loop(0, 3, program(fl.fori_loop), x).numpy(), expected, rtol=1e-12)
+
+
+def test_what_follows_a_loop_reads_nothing_of_its_body():
+    m = np.median(fl.matrix(np.array([1.0, 2.0, 3.0])))
+    r = fl.fori_loop(0, 0, lambda i, s: fl.fori_loop(0, 2, lambda j, z: z, s + m) + m, 0.0)
+    assert float(r + m) == 2.0
+
+
+def test_what_may_fail_is_not_computed_for_a_loop_that_does_not_run():
+    Z, b, none = fl.matrix(np.zeros((3, 3))), fl.matrix(np.ones(3)), fl.matrix(np.zeros((0, 3)))
+    assert float(fl.fori_loop(0, 0, lambda i, x: x + np.linalg.solve(Z, b).sum(), 0.0)) == 0.0
+    inner = lambda i, x: x + fl.fori_loop(0, 2, lambda j, z: z + np.linalg.solve(Z, b), b)  # noqa: E731
+    np.testing.assert_array_equal(fl.fori_loop(0, 0, inner, np.zeros(3)).numpy(), 0.0)
+    assert float(fl.fori_loop(0, 0, lambda i, x: x + none.min(), 1.0)) == 1.0
+
+
 def test_loops_in_loops():
     for a in [2.0, 100.0, 12345.0]:
         assert float(newton_root(a)) == newton_root_of_python(a)
@@ -205,6 +252,8 @@ def test_errors_say_what_does_not_fit():
         fl.while_loop(lambda x: "yes", lambda x: x + 1, 0.0)
     with pytest.raises(TypeError, match="stop must be an integer"):
         fl.fori_loop(0, 2.5, lambda i, x: x, 0.0)
+    with pytest.raises(ValueError, match="between -2..53 and 2..53"):
+        fl.fori_loop(0, 2**53, lambda i, x: x, 0.0)
     with pytest.raises(TypeError, match="has none"):
         fl.fori_loop(0, 2, lambda i, x: x, ())
     A = fl.matrix(np.ones((2, 3)))

@@ -265,6 +265,7 @@ def test_errors_are_exceptions_of_python():
 ENDLESS = """
 import fuseline as fl
 
+print("started", flush=True)
 with fl.options(verbose={verbose}):
     try:
         fl.while_loop(lambda x: x >= 0, lambda x: x + 1, 0).compute()
@@ -279,7 +280,7 @@ def test_long_work_shows_how_far_it_is():
         process.send_signal(signal.SIGINT)
         output, _ = process.communicate(timeout=60)
     assert re.fullmatch(r"fuseline: \d+ s, ([\d,]+ operators, )?[\d,]+ iterations, [\d,]+ MB in use\n", line)
-    assert output == "interrupted\n"
+    assert output == "started\ninterrupted\n"
 
 
 def test_a_terminal_is_left_clean():
@@ -293,12 +294,14 @@ def test_a_terminal_is_left_clean():
         shown += os.read(ours, 10_000)
     os.close(ours)
     assert shown.startswith(b"\r\x1b[Kfuseline: 1 s") and shown.endswith(b"\r\x1b[K")
-    assert output == "interrupted\n"
+    assert output == "started\ninterrupted\n"
 
 
 def test_nothing_is_shown_unasked_where_there_is_no_terminal():
     with started(ENDLESS.format(verbose=None), subprocess.PIPE) as process:
+        assert process.stdout.readline() == "started\n"
         time.sleep(2)
         process.send_signal(signal.SIGINT)
-        output, errors = process.communicate(timeout=60)
+        # Not `communicate`, which loses what came together with the line before.
+        output, errors = process.stdout.read(), process.stderr.read()
     assert (output, errors) == ("interrupted\n", "")

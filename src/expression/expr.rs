@@ -386,6 +386,7 @@ fn taken(state: &mut Mutex<State>) -> Operands {
     let state = state.get_mut().unwrap_or_else(PoisonError::into_inner);
     match state {
         State::Operation(_, operands) => std::mem::take(operands),
+        // Anything that holds nothing takes its place.
         State::LoopResult(..) => match std::mem::replace(state, State::Symbol("".into())) {
             State::LoopResult(of, _) => Arc::into_inner(of).map_or_else(Operands::new, WhileLoop::into_exprs),
             _ => Operands::new(),

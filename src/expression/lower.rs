@@ -21,11 +21,20 @@ pub(super) struct Lowering {
     program: ExprProgram,
     /// The matrices that the program reads, with their variables.
     matrices: Vec<(MatrixBlock, String)>,
-    /// The variables of values that blocks before have computed, by the address of the expression.
-    computed: HashMap<usize, String>,
-    /// The variables of what changes in loops, by the names of the symbols.
-    states: HashMap<Arc<str>, String>,
-    /// The variables of the results of loops that stand before, by the address of the loop.
+    known: Known,
+    /// The variables of what changes in loops, by the addresses of the symbols' names.
+    states: HashMap<usize, String>,
+    /// Loops and values that have variables, which number them.
+    loops: usize,
+    values: usize,
+}
+
+/// What blocks before have computed.
+#[derive(Clone, Default)]
+struct Known {
+    /// The variables of values, by the address of the expression.
+    values: HashMap<usize, String>,
+    /// The variables of the results of loops, by the address of the loop.
     results: HashMap<usize, Vec<String>>,
 }
 
@@ -48,17 +57,21 @@ impl Lowering {
         let loops = self.needed_loops(roots);
         let mut blocks = Vec::new();
         for (position, of) in loops.iter().enumerate() {
-            let number = self.results.len();
+            let number = self.loops;
+            self.loops += 1;
             let variables: Vec<String> = (0..of.states.len()).map(|state| format!("loop{number}_{state}")).collect();
             let later: Vec<Expr> =
                 loops[position + 1..].iter().flat_map(|of| of.operands()).chain(roots).cloned().collect();
             blocks.push(self.start(of, &variables, &later)?);
-            self.states.extend(of.states.iter().cloned().zip(variables.iter().cloned()));
-            self.results.insert(Arc::as_ptr(of).addr(), variables.clone());
+            self.states.extend(of.states.iter().map(|name| address(name)).zip(variables.iter().cloned()));
+            self.known.results.insert(Arc::as_ptr(of).addr(), variables.clone());
             let predicate = self.predicate(of)?;
+            // The body may never run, and what it computes is that of one iteration.
+            let before = self.known.clone();
             let mut body = self.loops_before(&of.body)?;
             let assigned: Vec<(String, Expr)> = variables.into_iter().zip(of.body.iter().cloned()).collect();
             body.push(self.block(&assigned)?);
+            self.known = before;
             blocks.push(StatementBlock::While { predicate, body, span: None });
             self.note_held(of);
         }
@@ -69,18 +82,19 @@ impl Lowering {
     /// too.
     fn start(&mut self, of: &WhileLoop, variables: &[String], later: &[Expr]) -> Result<StatementBlock, Error> {
         let mut outputs: Vec<(String, Expr)> = variables.iter().cloned().zip(of.initial().iter().cloned()).collect();
-        let mut kept = self.shared(of.operands(), later);
-        kept.extend(of.invariants().iter().filter(|expr| is_worth_a_value(expr)).cloned());
+        let mut read_later = self.shared(of.operands(), later);
+        read_later.extend(of.invariants().iter().filter(|expr| is_worth_a_value(expr)).cloned());
         let mut new = HashMap::new();
-        for expr in kept {
-            if !self.computed.contains_key(&expr.address()) && !new.contains_key(&expr.address()) {
-                let name = format!("value{}", self.computed.len() + new.len());
+        for expr in read_later {
+            if !self.known.values.contains_key(&expr.address()) && !new.contains_key(&expr.address()) {
+                let name = format!("value{}", self.values);
+                self.values += 1;
                 new.insert(expr.address(), name.clone());
                 outputs.push((name, expr));
             }
         }
         let block = self.block(&outputs)?;
-        self.computed.extend(new);
+        self.known.values.extend(new);
         Ok(block)
     }
 
@@ -117,8 +131,8 @@ impl Lowering {
             pending.pop();
             if done.insert(expr.address())
                 && let State::LoopResult(of, _) = &*expr.state()
-                && !self.computed.contains_key(&expr.address())
-                && !self.results.contains_key(&Arc::as_ptr(of).addr())
+                && !self.known.values.contains_key(&expr.address())
+                && !self.known.results.contains_key(&Arc::as_ptr(of).addr())
                 && !loops.iter().any(|known| Arc::ptr_eq(known, of))
             {
                 loops.push(Arc::clone(of));
@@ -129,11 +143,11 @@ impl Lowering {
 
     /// The operands of an expression that no block before has computed.
     fn pending_operands(&self, expr: &Expr) -> Vec<Expr> {
-        if self.computed.contains_key(&expr.address()) {
+        if self.known.values.contains_key(&expr.address()) {
             return Vec::new();
         }
         match &*expr.state() {
-            State::LoopResult(of, _) if self.results.contains_key(&Arc::as_ptr(of).addr()) => Vec::new(),
+            State::LoopResult(of, _) if self.known.results.contains_key(&Arc::as_ptr(of).addr()) => Vec::new(),
             State::LoopResult(of, _) => of.operands().to_vec(),
             State::Operation(_, operands) => operands.to_vec(),
             State::Value(_) | State::Symbol(_) | State::Failed(_) => Vec::new(),
@@ -149,17 +163,13 @@ impl Lowering {
                 continue;
             }
             let is_shared = read_later.contains(&expr.address()) && expr.data_type() != DataType::List;
-            if is_shared && is_worth_a_value(&expr) && !self.is_loop_result(&expr) {
+            if is_shared && is_worth_a_value(&expr) && !matches!(&*expr.state(), State::LoopResult(..)) {
                 shared.push(expr);
             } else {
                 pending.extend(self.pending_operands(&expr));
             }
         }
         shared
-    }
-
-    fn is_loop_result(&self, expr: &Expr) -> bool {
-        matches!(&*expr.state(), State::LoopResult(..))
     }
 
     /// The addresses of all expressions on the way to these.
@@ -187,6 +197,11 @@ impl Lowering {
     }
 }
 
+/// The address of a symbol's name: symbols of loops have names of their own, whatever these say.
+fn address(name: &Arc<str>) -> usize {
+    Arc::as_ptr(name).addr()
+}
+
 /// Makes one DAG.
 struct DagBuilder<'l> {
     lowering: &'l mut Lowering,
@@ -211,7 +226,7 @@ impl<'l> DagBuilder<'l> {
                 pending.pop();
                 continue;
             }
-            if let Some(variable) = self.lowering.computed.get(&expr.address()) {
+            if let Some(variable) = self.lowering.known.values.get(&expr.address()) {
                 let (variable, data_type) = (variable.clone(), expr.data_type());
                 let (address, hop) = (expr.address(), self.read(variable, data_type));
                 self.hops.insert(address, hop);
@@ -223,7 +238,7 @@ impl<'l> DagBuilder<'l> {
                 State::Value(value) => self.read_value(value),
                 State::Symbol(name) => self.read_symbol(name, expr.data_type()),
                 State::LoopResult(of, position) => {
-                    let variable = self.lowering.results[&Arc::as_ptr(&of).addr()][position].clone();
+                    let variable = self.lowering.known.results[&Arc::as_ptr(&of).addr()][position].clone();
                     self.read(variable, expr.data_type())
                 }
                 State::Operation(op, operands) => {
@@ -295,7 +310,7 @@ impl<'l> DagBuilder<'l> {
     fn read_symbol(&mut self, name: Arc<str>, data_type: DataType) -> HopId {
         let Lowering { program, states, .. } = &mut *self.lowering;
         let known = program.symbols.iter().find(|symbol| symbol.name == name).map(|symbol| &symbol.variable);
-        let variable = match states.get(&name).or(known) {
+        let variable = match states.get(&address(&name)).or(known) {
             Some(variable) => variable.clone(),
             None => {
                 let variable = format!("symbol{}", program.symbols.len());

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Programs that a session keeps; beyond them the one that was not used for longest goes.
 const MOST_PROGRAMS: usize = 1024;
 
-/// The programs of a session, by the hash of their DAG.
+/// The programs of a session, by the hash of their blocks.
 #[derive(Debug, Default)]
 pub(crate) struct ExprPrograms {
     programs: Mutex<HashMap<u64, Arc<KeptProgram>>>,

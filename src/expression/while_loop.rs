@@ -2,10 +2,11 @@
 //! condition on them holds.
 
 use super::compiled::is_worth_a_value;
-use super::expr::{Expr, Operands, WeakExpr};
+use super::expr::{Expr, Operands, State, WeakExpr};
 use super::failure::Place;
 use fuseline_ir::hop::infer::ShapeError;
 use fuseline_ir::hop::{CastOp, HopOp};
+use fuseline_ir::ops::AggOp;
 use fuseline_ir::{DataType, SizeInfo};
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
@@ -25,6 +26,8 @@ pub(super) struct WhileLoop {
     pub(super) condition: Expr,
     /// The values that an iteration leaves.
     pub(super) body: Vec<Expr>,
+    /// Whether something in the loop may fail.
+    may_fail: bool,
     results: OnceLock<Vec<WeakExpr>>,
 }
 
@@ -87,9 +90,11 @@ impl Expr {
                 initial.iter().zip(&sizes).map(|(expr, &size)| state_symbol(expr, size, place)).collect();
             let (condition, body) = iteration(&symbols)?;
             let body: Vec<Expr> = body.iter().map(|expr| as_double(expr, place)).collect();
-            let kept: Vec<SizeInfo> = sizes.iter().zip(&body).map(|(&size, expr)| common(size, expr.size())).collect();
-            let is_settled = kept == sizes || body.len() != symbols.len();
-            sizes = kept;
+            let common: Vec<SizeInfo> =
+                sizes.iter().zip(&body).map(|(&size, expr)| common_size(size, expr.size())).collect();
+            let is_wrong = body.len() != symbols.len() || body.iter().any(|expr| expr.failure().is_some());
+            let is_settled = is_wrong || common == sizes;
+            sizes = common;
             if is_settled {
                 return Ok(results(initial, &symbols, &condition, body, place));
             }
@@ -116,7 +121,7 @@ fn as_double(expr: &Expr, place: &Place) -> Expr {
 }
 
 /// What holds of both sizes.
-fn common(one: SizeInfo, other: SizeInfo) -> SizeInfo {
+fn common_size(one: SizeInfo, other: SizeInfo) -> SizeInfo {
     let rows = one.rows.filter(|_| one.rows == other.rows);
     let cols = one.cols.filter(|_| one.cols == other.cols);
     SizeInfo { rows, cols, nnz: None }
@@ -133,9 +138,12 @@ fn results(initial: Vec<Expr>, symbols: &[Expr], condition: &Expr, body: Vec<Exp
         return symbols.iter().map(|_| Expr::failed_before(Arc::clone(&failure), place.clone())).collect();
     }
     let states: Vec<Arc<str>> = symbols.iter().filter_map(Expr::symbol_name).collect();
+    let roots: Vec<Expr> = [&condition].into_iter().chain(&body).cloned().collect();
+    let facts = facts(&states, &roots);
+    let may_fail = roots.iter().any(|root| facts[&root.address()].may_fail);
     let mut operands = initial;
-    operands.extend(invariants(&states, &condition, &body));
-    let of = Arc::new(WhileLoop { states, operands, condition, body, results: OnceLock::new() });
+    operands.extend(invariants(roots, &facts));
+    let of = Arc::new(WhileLoop { states, operands, condition, body, may_fail, results: OnceLock::new() });
     let results: Vec<Expr> = symbols
         .iter()
         .enumerate()
@@ -165,16 +173,16 @@ fn mismatch(symbols: &[Expr], body: &[Expr], place: &Place) -> Option<Arc<super:
 }
 
 /// What condition and body read that is the same in every iteration: symbols from outside, and the outermost products,
-/// aggregates and loops that depend on no value that changes. What works cell by cell is fused with what reads it.
-fn invariants(states: &[Arc<str>], condition: &Expr, body: &[Expr]) -> Vec<Expr> {
-    let roots: Vec<Expr> = [condition].into_iter().chain(body).cloned().collect();
-    let changing = changing(states, &roots);
+/// aggregates and loops that depend on no value that changes. What works cell by cell is fused with what reads it. What is
+/// computed before a loop may be for nothing, so that it must not fail.
+fn invariants(roots: Vec<Expr>, facts: &HashMap<usize, Facts>) -> Vec<Expr> {
     let (mut seen, mut found, mut pending) = (HashSet::new(), Vec::new(), roots);
     while let Some(expr) = pending.pop() {
         if !seen.insert(expr.address()) {
             continue;
         }
-        if !changing[&expr.address()] && (expr.symbol_name().is_some() || moves(&expr)) {
+        let Facts { changes, may_fail } = facts[&expr.address()];
+        if !changes && (expr.symbol_name().is_some() || is_worth_a_value(&expr) && !may_fail) {
             found.push(expr);
         } else {
             pending.extend(expr.operands());
@@ -183,33 +191,54 @@ fn invariants(states: &[Arc<str>], condition: &Expr, body: &[Expr]) -> Vec<Expr>
     found
 }
 
-/// Whether an operation is computed before a loop that reads it. It may then be for nothing, so it must not fail.
-fn moves(expr: &Expr) -> bool {
-    is_worth_a_value(expr) && !matches!(expr.producer(), Some((HopOp::Item(_) | HopOp::Parameterized { .. }, _)))
+/// What is known of an expression within a loop.
+#[derive(Clone, Copy, Debug)]
+struct Facts {
+    /// Whether it depends on a symbol of the loop.
+    changes: bool,
+    /// Whether computing it may fail, whatever the shapes.
+    may_fail: bool,
 }
 
-/// For each expression on the way to these, by address, whether it depends on a symbol of the loop.
-fn changing(states: &[Arc<str>], roots: &[Expr]) -> HashMap<usize, bool> {
-    let mut changing: HashMap<usize, bool> = HashMap::new();
+/// The facts of each expression on the way to these, by address.
+fn facts(states: &[Arc<str>], roots: &[Expr]) -> HashMap<usize, Facts> {
+    let mut facts: HashMap<usize, Facts> = HashMap::new();
     let mut pending = roots.to_vec();
     while let Some(expr) = pending.last().cloned() {
-        if changing.contains_key(&expr.address()) {
+        if facts.contains_key(&expr.address()) {
             pending.pop();
             continue;
         }
         let operands = expr.operands();
         let missing: Operands =
-            operands.iter().filter(|operand| !changing.contains_key(&operand.address())).cloned().collect();
+            operands.iter().filter(|operand| !facts.contains_key(&operand.address())).cloned().collect();
         if missing.is_empty() {
-            let is_state = expr.symbol_name().is_some_and(|name| states.contains(&name));
-            let reads_state = operands.iter().any(|operand| changing[&operand.address()]);
-            changing.insert(expr.address(), is_state || reads_state);
+            let is_state = expr.symbol_name().is_some_and(|name| states.iter().any(|state| Arc::ptr_eq(state, &name)));
+            let of_operands = operands.iter().map(|operand| facts[&operand.address()]);
+            let own = Facts { changes: is_state, may_fail: may_fail(&expr) };
+            let all = of_operands.fold(own, |one, other| Facts {
+                changes: one.changes || other.changes,
+                may_fail: one.may_fail || other.may_fail,
+            });
+            facts.insert(expr.address(), all);
             pending.pop();
         } else {
             pending.extend(missing);
         }
     }
-    changing
+    facts
+}
+
+/// Whether an operation may fail by itself, whatever the shapes: solvers, decompositions and other functions, and the least or
+/// largest of no cells.
+fn may_fail(expr: &Expr) -> bool {
+    match &*expr.state() {
+        State::Operation(op, _) => {
+            matches!(op, HopOp::Item(_) | HopOp::Parameterized { .. } | HopOp::AggUnary(AggOp::Min | AggOp::Max, _))
+        }
+        State::LoopResult(of, _) => of.may_fail,
+        State::Value(_) | State::Symbol(_) | State::Failed(_) => false,
+    }
 }
 
 impl WhileLoop {

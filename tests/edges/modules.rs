@@ -111,7 +111,7 @@ const ORDERS: &[Order] = &[
     Order {
         folder: "runtime/src",
         path: "",
-        modules: "threads plan_cache code_folder scalars value transform map tokenize format error environment engine statistics \
+        modules: "threads plan_cache code_folder scalars value transform map tokenize format error environment progress engine statistics \
                   memory sketches compiled_dag scalar_block block_cache compiler files operators dag_executor evaluation \
                   program_executor",
     },

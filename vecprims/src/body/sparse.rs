@@ -106,7 +106,7 @@ unsafe fn gathered_product<V: Vector, const N: usize>(
     // SAFETY: passed on to the caller; the part is masked.
     unsafe {
         if len <= 4 * V::LANES {
-            return short_gathered_product(values, columns, factors, len);
+            return short_gathered_product::<V, N>(values, columns, factors, len);
         }
         let run = Run::<V>::new::<N>(len);
         let mut accumulators = [V::splat(0.0); N];
@@ -133,21 +133,23 @@ unsafe fn gathered_product<V: Vector, const N: usize>(
     }
 }
 
-/// [`gathered_product`] of at most four registers. The others stay `+0.0`, which changes no sum, since a sum that starts from
-/// `+0.0` is never `-0.0`: they need not be there.
+/// [`gathered_product`] of at most four registers: those that hold `+0.0` alone are not there. All that they would change is the
+/// sign of a zero, once: products that underflow may leave `-0.0`.
 #[inline(always)]
-unsafe fn short_gathered_product<V: Vector>(
+unsafe fn short_gathered_product<V: Vector, const N: usize>(
     values: *const f64,
     columns: *const u32,
     factors: *const f64,
     len: usize,
 ) -> V {
     let run = ShortRun { values, columns, factors, whole: len / V::LANES, part: len % V::LANES };
+    let registers = run.whole + usize::from(run.part > 0);
     // SAFETY: passed on to the caller.
     unsafe {
+        let zero = V::splat(0.0);
         // In the order in which all registers would be merged.
-        match run.whole + usize::from(run.part > 0) {
-            0 => V::splat(0.0),
+        let sum = match registers {
+            0 => zero,
             1 => run.products(0),
             2 => Sum::merge(run.products(0), run.products(1)),
             3 => Sum::merge(Sum::merge(run.products(0), run.products(2)), run.products(1)),
@@ -155,7 +157,8 @@ unsafe fn short_gathered_product<V: Vector>(
                 let even: V = Sum::merge(run.products(0), run.products(2));
                 Sum::merge(even, Sum::merge(run.products(1), run.products(3)))
             }
-        }
+        };
+        if registers < N { Sum::merge(sum, zero) } else { sum }
     }
 }
 
