@@ -380,7 +380,7 @@ fn loops_that_do_not_fit_are_told() {
     let matrix = Expr::from(sample());
     assert!(told(&[matrix]).contains("an iteration of a loop needs a number as input 1, not matrix"), "types");
     assert!(told(&[]).contains("an iteration of a loop takes 1 inputs, not 0"), "numbers");
-    let misfit = Expr::from(sample().dot(&sample()));
+    let misfit = Expr::from(sample().dot(sample()));
     assert!(told(&[misfit]).contains("tests/expressions.rs"), "places");
 }
 

@@ -63,7 +63,7 @@ impl Lowering {
             let later: Vec<Expr> =
                 loops[position + 1..].iter().flat_map(|of| of.operands()).chain(roots).cloned().collect();
             blocks.push(self.start(of, &variables, &later)?);
-            self.states.extend(of.states.iter().map(|name| address(name)).zip(variables.iter().cloned()));
+            self.states.extend(of.states.iter().map(address).zip(variables.iter().cloned()));
             self.known.results.insert(Arc::as_ptr(of).addr(), variables.clone());
             let predicate = self.predicate(of)?;
             // The body may never run, and what it computes is that of one iteration.
