@@ -44,11 +44,11 @@ impl CompiledExprs {
     /// The values that every run reads beside those of symbols.
     ///
     /// ```
-    /// use fuseline::{Expr, Matrix, Session};
+    /// use fuseline::{Expr, Matrix, Session, ndarray::array};
     ///
-    /// let sum = Expr::from(Matrix::symbol("X") + Matrix::full(2, 2, 0.5));
+    /// let sum = Expr::from(Matrix::symbol("X") + Matrix::from(array![[1.0, 2.0]]));
     /// let compiled = Session::builder().build()?.compile_exprs(&[sum])?;
-    /// assert!(compiled.values_read().all(|value| value.as_f64() == Some(0.5)));
+    /// assert_eq!(compiled.values_read().count(), 1);
     /// # Ok::<(), fuseline::Error>(())
     /// ```
     pub fn values_read(&self) -> impl Iterator<Item = &RuntimeValue> {
