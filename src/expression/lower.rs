@@ -27,6 +27,8 @@ pub(super) struct Lowering {
     /// Loops and values that have variables, which number them.
     loops: usize,
     values: usize,
+    /// The loops that what is made now is within.
+    depth: usize,
 }
 
 /// What blocks before have computed.
@@ -65,6 +67,7 @@ impl Lowering {
             blocks.push(self.start(of, &variables, &later)?);
             self.states.extend(of.states.iter().map(address).zip(variables.iter().cloned()));
             self.known.results.insert(Arc::as_ptr(of).addr(), variables.clone());
+            self.depth += 1;
             let predicate = self.predicate(of)?;
             // The body may never run, and what it computes is that of one iteration.
             let before = self.known.clone();
@@ -72,6 +75,7 @@ impl Lowering {
             let assigned: Vec<(String, Expr)> = variables.into_iter().zip(of.body.iter().cloned()).collect();
             body.push(self.block(&assigned)?);
             self.known = before;
+            self.depth -= 1;
             blocks.push(StatementBlock::While { predicate, body, span: None });
             self.note_held(of);
         }
@@ -190,8 +194,9 @@ impl Lowering {
         }
     }
 
+    /// Keeps the value of an expression; not of one within a loop, which may not run.
     fn note_kept(&mut self, expr: &Expr) {
-        if !self.program.kept.iter().any(|known| known.is_same(expr)) {
+        if self.depth == 0 && !self.program.kept.iter().any(|known| known.is_same(expr)) {
             self.program.kept.push(expr.clone());
         }
     }
