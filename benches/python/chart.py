@@ -8,7 +8,7 @@ matplotlib.use("svg")
 # Texts stay texts, and the file is the same for the same times.
 matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "fuseline", "font.size": 9})
 import matplotlib.pyplot as plt  # noqa: E402
-from matplotlib.ticker import FormatStrFormatter  # noqa: E402
+from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter  # noqa: E402
 
 COLOURS = {
     "numpy": "#4c72b0",
@@ -35,7 +35,9 @@ def draw(times: dict[str, dict[str, float]], caption: str, path: str) -> None:
             position += 1
         position += 0.8
     axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.xaxis.set_major_formatter(FormatStrFormatter("%g"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.axvline(1, color="black", linewidth=1)
     axes.set_yticks(ticks, list(times))
     axes.invert_yaxis()

@@ -9,7 +9,8 @@ How a chapter is read:
 - What a block prints is the block ``text output`` that follows it, where one does; ``...`` in it stands for anything, and
   long lines are broken.
 - ``![...](NAME.svg)`` shows what the variable NAME of the chapter draws: an array, or what `fl.explain` gives. Drawings are
-  compared but for positions and times. Run as a program, this file writes them.
+  compared but for positions and times. Run as a program, this file writes them. A name with a hyphen, which no variable
+  has, is that of another picture.
 - Blocks in ``rust`` are tests of the library's documentation, and only looked at here; those in other languages are not run.
 """
 
