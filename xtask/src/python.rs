@@ -26,6 +26,9 @@ const TEST_PACKAGES: &[&str] = &[
     "array-api-strict",
 ];
 
+/// Tests of a minute and more, which run on the wheel and in the long run alone.
+const OF_THE_WHEEL: &[&str] = &["test_memory.py", "test_parallel.py", "test_sklearns_own.py"];
+
 /// Packages with an LLVM of their own. Tests beside one are skipped where it cannot be installed: it may not be there yet for
 /// this version of Python.
 const OTHER_LLVMS: &[&str] = &["numba", "jax"];
@@ -130,6 +133,8 @@ pub(crate) fn test_module(cargo: &Cargo, is_long: bool, seed: Option<u64>) -> Re
     command.arg("--quiet").env("PYTHONPATH", package);
     if is_long {
         command.env("FUSELINE_CASES", "20000");
+    } else {
+        command.args(OF_THE_WHEEL.iter().map(|file| format!("--ignore=python/tests/{file}")));
     }
     if let Some(seed) = seed {
         command.arg(format!("--hypothesis-seed={seed}")).env("FUSELINE_SEED", seed.to_string());
