@@ -65,7 +65,7 @@ impl Session {
 impl<'s> ScriptFunctions<'s> {
     /// Calls a function with arguments by name, or by position where a name is empty, and gives as many of its results as are
     /// asked for, which must be all. A call with arguments of the same types again compiles only what meets other sizes.
-    /// As in the example of [`ScriptFunctions`].
+    /// The example of [`ScriptFunctions`] shows it.
     ///
     /// # Errors
     /// Mistakes of the script, with their places; another number of results; what fails while the function runs.

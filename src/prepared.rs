@@ -65,7 +65,7 @@ pub struct PreparedScript<'s> {
 
 impl Session {
     /// Parses and checks a script that will run many times. `name` is its path, for messages and relative paths.
-    /// As in the examples of [`PreparedScript`] and [`ScriptInterface`].
+    /// The examples of [`PreparedScript`] and [`ScriptInterface`] show it.
     ///
     /// # Errors
     /// All mistakes found, each with its place; or an output that the script never assigns.
@@ -127,7 +127,7 @@ impl Session {
 
 impl PreparedScript<'_> {
     /// Gives an input its value for the runs to come, until it is bound again. Matrices are shared, not copied.
-    /// As in the example of [`PreparedScript`].
+    /// The example of [`PreparedScript`] shows it.
     ///
     /// # Errors
     /// The script has no such input, or the value is not of its type; integers pass as doubles.

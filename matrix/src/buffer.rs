@@ -178,7 +178,7 @@ pub struct BufferPool {
 /// Idle buffers. Capacities are numbers of values.
 #[derive(Debug, Default)]
 struct FreeLists {
-    /// Those of each capacity, with when they were given back, the last of them behind.
+    /// The buffers of each capacity, with when they were given back, the last of them behind.
     by_capacity: BTreeMap<usize, VecDeque<(u64, Memory<f64>)>>,
     /// The capacity of every buffer by when it was given back.
     by_age: BTreeMap<u64, usize>,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 from typing import Any, Iterator
 
@@ -62,7 +61,7 @@ def _apply() -> None:
 
 def threads() -> int:
     """The threads that compute what this thread asks for."""
-    return _LEVELS.levels[-1].get("threads") or _default_threads()
+    return _LEVELS.levels[-1].get("threads") or _native.default_threads()
 
 
 def limit_threads(number: int) -> None:
@@ -72,20 +71,9 @@ def limit_threads(number: int) -> None:
     level = _LEVELS.levels[-1]
     level.pop("threads", None)
     # What the default is anyway needs no option, and so no compilation of its own.
-    if number != _default_threads():
+    if number != _native.default_threads():
         level["threads"] = number
     _apply()
-
-
-def _default_threads() -> int:
-    """What the environment grants, else the processors that this process may use."""
-    texts = (os.environ.get(variable, "") for variable in ("FUSELINE_NUM_THREADS", "OMP_NUM_THREADS"))
-    granted = next((int(text) for text in texts if text.isdecimal()), 0)
-    return granted or _processors()
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _bytes(memory: int | str | None) -> int | None:

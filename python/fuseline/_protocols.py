@@ -73,7 +73,7 @@ _FUNCTIONS: dict[Callable, Callable] = {}
 
 
 def _newer(*names: str) -> list[Callable]:
-    """Those of some functions that this version of NumPy has."""
+    """The functions of these names, as far as this version of NumPy has them."""
     found = [getattr(np.linalg if "linalg." in name else np, name.removeprefix("linalg."), None) for name in names]
     return [function for function in found if function is not None]
 

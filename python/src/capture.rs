@@ -6,9 +6,8 @@
 use crate::dtype::{DType, Weak};
 use crate::numpy;
 use crate::place;
-use fuseline::ir::Format;
-use fuseline::ir::Value;
 use fuseline::ir::hop::{HopOp, ReorgOp};
+use fuseline::ir::{Format, Value};
 use fuseline::{Borrowed, Csr, Dense, Expr, MatrixBlock, NarrowDense, NarrowValue, Place, RuntimeValue};
 use pyo3::buffer::{Element, PyBuffer};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -380,7 +379,10 @@ fn indexes() -> MutexGuard<'static, Indexes> {
 impl Indexes {
     /// The arrays of column indexes that lie at these addresses; forgets those that are gone.
     fn at(&mut self, addresses: &[usize]) -> Vec<Arc<Py<PyAny>>> {
-        self.arrays.retain(|_, arrays| arrays.iter().any(|array| array.strong_count() > 0));
+        self.arrays.retain(|_, arrays| {
+            arrays.retain(|array| array.strong_count() > 0);
+            !arrays.is_empty()
+        });
         let arrays = addresses.iter().filter_map(|address| self.arrays.get(address)).flatten();
         arrays.filter_map(sync::Weak::upgrade).collect()
     }

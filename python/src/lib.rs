@@ -43,6 +43,12 @@ fn set_options(
     session::current().map(|_| ())
 }
 
+/// The threads that computations take where no option says how many.
+#[pyfunction]
+fn default_threads() -> usize {
+    session::default_threads()
+}
+
 /// Waits for what is being compiled, before the process ends.
 #[pyfunction]
 fn finish(py: Python<'_>) {
@@ -79,6 +85,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(script::run_script, module)?,
         wrap_pyfunction!(script::library, module)?,
         wrap_pyfunction!(set_options, module)?,
+        wrap_pyfunction!(default_threads, module)?,
     ] {
         module.add_function(function)?;
     }

@@ -91,13 +91,12 @@ struct Carried {
 
 impl Carried {
     fn of(initial: &Bound<'_, PyAny>) -> PyResult<Carried> {
-        let mut parts = Arguments { with_truth_values: true, ..Arguments::default() };
-        let structure = parts.tree(initial)?;
-        if parts.operands.is_empty() {
+        let (structure, operands) = taken_apart(initial)?;
+        if operands.is_empty() {
             return Err(PyTypeError::new_err("a loop changes arrays or numbers, and its initial value has none"));
         }
-        let kinds = parts.operands.iter().map(|operand| operand.kind).collect();
-        Ok(Carried { structure, operands: parts.operands, kinds })
+        let kinds = operands.iter().map(|operand| operand.kind).collect();
+        Ok(Carried { structure, operands, kinds })
     }
 
     fn exprs(&self) -> Vec<Expr> {
@@ -126,15 +125,14 @@ impl Carried {
 
     /// The arrays of the value that an iteration leaves.
     fn left(&mut self, value: &Bound<'_, PyAny>) -> PyResult<Vec<Expr>> {
-        let mut parts = Arguments { with_truth_values: true, ..Arguments::default() };
-        let structure = parts.tree(value)?;
+        let (structure, operands) = taken_apart(value)?;
         if !self.structure.is_like(value.py(), &structure)? {
             return Err(PyTypeError::new_err(format!(
                 "the body of a loop must leave a value like the one that it gets, with arrays at the same positions, not {}",
                 value.get_type().name()?
             )));
         }
-        for (position, left) in parts.operands.iter().enumerate() {
+        for (position, left) in operands.iter().enumerate() {
             let rank = self.operands[position].rank;
             if left.rank != rank {
                 return Err(PyValueError::new_err(format!(
@@ -146,8 +144,15 @@ impl Carried {
                 self.kinds[position] = Kind::Of(self.kinds[position].with(left.kind));
             }
         }
-        Ok(parts.operands.into_iter().map(|operand| operand.expr).collect())
+        Ok(operands.into_iter().map(|operand| operand.expr).collect())
     }
+}
+
+/// What a value is made of, and the arrays and numbers in it, truth values among them.
+fn taken_apart(value: &Bound<'_, PyAny>) -> PyResult<(Tree, Vec<Operand>)> {
+    let mut parts = Arguments { with_truth_values: true, ..Arguments::default() };
+    let structure = parts.tree(value)?;
+    Ok((structure, parts.operands))
 }
 
 /// What a condition gives, as a scalar.

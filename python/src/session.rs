@@ -111,6 +111,14 @@ fn threads_of_environment() -> usize {
     variables.into_iter().find_map(number).unwrap_or(0)
 }
 
+/// The threads that computations take where no option says how many.
+pub(crate) fn default_threads() -> usize {
+    match threads_of_environment() {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        granted => granted,
+    }
+}
+
 /// What SIGINT raises while the main thread computes; null when it does not.
 static INTERRUPTED: AtomicPtr<Interrupter> = AtomicPtr::new(std::ptr::null_mut());
 /// The handler of SIGINT before.

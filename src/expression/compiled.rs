@@ -108,7 +108,7 @@ impl Session {
     }
 
     /// Runs expressions on the values of their symbols; `observer` gets every stage of what is compiled for them.
-    /// As in the example of [`CompiledExprs`].
+    /// The example of [`CompiledExprs`] shows it.
     ///
     /// # Errors
     /// A symbol without a value or with one of another type, or an operator that fails.
@@ -158,7 +158,7 @@ pub(super) fn is_worth_a_value(expr: &Expr) -> bool {
 
 impl<O: Outputs> Compiled<'_, O> {
     /// Gives a symbol its value for the runs to come, until it is bound again. Matrices are shared, not copied.
-    /// As in the example of [`Compiled`].
+    /// The example of [`Compiled`] shows it.
     ///
     /// # Errors
     /// The expressions have no such symbol, or the value is not of its type.

@@ -77,7 +77,7 @@ impl Expr {
     /// ```
     ///
     /// # Errors
-    /// Those of `iteration`.
+    /// The errors of `iteration`.
     pub fn while_loop_at<E>(
         initial: &[Expr],
         iteration: &mut dyn FnMut(&[Expr]) -> Result<Iteration, E>,

@@ -164,7 +164,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return variances, directions, variances.sum()
 
     def _few_directions(self, X: Any) -> tuple[np.ndarray, np.ndarray, float] | None:
-        """As many directions as are wanted, with their variances and the sum of all, by Lanczos iterations (ARPACK).
+        """The wanted number of directions, with their variances and the sum of all, by Lanczos iterations (ARPACK).
 
         Nothing of dense data, and where the covariance matrix costs less, be it only after iterations of as much work.
         """

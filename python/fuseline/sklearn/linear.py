@@ -359,6 +359,6 @@ class Ridge(_LinearRegressor):
         elif np.min(self.alpha) < 0:
             raise ValueError(f"alpha must not be negative, but is {self.alpha}")
         self._fit(X, y, sample_weight, self.alpha)
-        # As in scikit-learn's class, and not in its LinearRegression, one target in a column has a vector of coefficients.
+        # One target in a column has a vector of coefficients, as in scikit-learn's Ridge and unlike its LinearRegression.
         self.coef_ = self.coef_[0] if len(self.coef_) == 1 and self.coef_.ndim == 2 else self.coef_
         return self
