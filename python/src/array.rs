@@ -434,6 +434,16 @@ impl Array {
         self.transpose(py)
     }
 
+    /// The transpose of a matrix; vectors and scalars have none.
+    #[getter(mT)]
+    fn matrix_transpose(&self, py: Python<'_>) -> PyResult<Array> {
+        if self.rank < 2 {
+            let message = format!("an array of {} dimensions has no transpose as a matrix: .mT needs two", self.rank);
+            return Err(PyValueError::new_err(message));
+        }
+        Ok(self.transpose(py))
+    }
+
     /// The transpose; vectors stay as they are.
     fn transpose(&self, py: Python<'_>) -> Array {
         let expr = if self.rank == 2 { transposed(&self.expr, &place::here(py)) } else { self.expr.clone() };

@@ -1,7 +1,7 @@
 //! Indexing, as NumPy writes it: positions, slices, masks, lists of positions and new axes.
 
 use crate::array::Array;
-use crate::broadcast::{as_scalar, transposed};
+use crate::broadcast::{as_matrix, as_scalar, transposed};
 use crate::capture::{self, Operand};
 use crate::dtype::DType;
 use crate::place;
@@ -23,6 +23,8 @@ enum Selection {
     Range(u64, u64),
     /// The axis backwards.
     Reversed,
+    /// Positions at equal distances: those of a slice, which selects apart from what the other axis selects.
+    Steps(Vec<u32>),
     /// Any positions.
     Positions(Vec<u32>),
     /// The positions at which a vector is not zero.
@@ -37,9 +39,6 @@ pub(crate) fn indexed(array: &Array, key: &Bound<'_, PyAny>) -> PyResult<Array> 
         Ok(tuple) => tuple.iter().collect(),
         Err(_) => vec![key.clone()],
     };
-    if array.rank == 0 {
-        return Err(PyIndexError::new_err("a scalar has no positions"));
-    }
     if let Some(array) = whole_mask(array, &keys, &place)? {
         return Ok(array);
     }
@@ -52,16 +51,21 @@ pub(crate) fn indexed(array: &Array, key: &Bound<'_, PyAny>) -> PyResult<Array> 
     for key in keys.iter().filter(|key| !key.is_none()) {
         selections.push(selection(array, selections.len(), key)?);
     }
+    let new_axes: Vec<bool> = keys.iter().map(PyAnyMethods::is_none).collect();
+    if let [Selection::Positions(rows), Selection::Positions(cols)] = &selections[..]
+        && !new_axes.contains(&true)
+    {
+        return pairs(array, rows, cols, &place);
+    }
     while selections.len() < array.rank.into() {
         selections.push(Selection::All);
     }
     let lists = selections.iter().filter(|selection| matches!(selection, Selection::Positions(_) | Selection::Mask(_)));
     if lists.count() > 1 {
         return Err(PyIndexError::new_err(
-            "lists of positions along both axes: select along one axis, then along the other",
+            "lists of positions along both axes go without masks and new axes: select along one axis, then the other",
         ));
     }
-    let new_axes: Vec<bool> = keys.iter().map(PyAnyMethods::is_none).collect();
     selected(array, &selections, &new_axes, &place)
 }
 
@@ -168,7 +172,7 @@ fn of_slice(array: &Array, axis: usize, slice: &Bound<'_, PySlice>) -> PyResult<
         return Ok(Selection::Reversed);
     }
     let positions = (0..count as isize).map(|index| position_of(start + index * step));
-    Ok(Selection::Positions(positions.collect::<PyResult<_>>()?))
+    Ok(Selection::Steps(positions.collect::<PyResult<_>>()?))
 }
 
 /// A position as selections hold it.
@@ -206,7 +210,7 @@ fn selected(array: &Array, selections: &[Selection], new_axes: &[bool], place: &
     if array.rank == 2 && kept == [false, true] {
         expr = transposed(&expr, place);
     }
-    if rank == 0 {
+    if rank == 0 && array.rank > 0 {
         expr = as_scalar(&expr, place);
     }
     // The axes of the result: new ones, and those that stayed.
@@ -225,11 +229,46 @@ fn selected(array: &Array, selections: &[Selection], new_axes: &[bool], place: &
         return Err(PyIndexError::new_err("arrays have at most two dimensions"));
     }
     expr = match axes[..] {
-        [true] | [true, true] => crate::broadcast::as_matrix(&expr, place),
+        [true] | [true, true] => as_matrix(&expr, place),
         [true, false] => transposed(&expr, place),
         _ => expr,
     };
     Ok(Array::new(expr, rank as u8, array.dtype))
+}
+
+/// The cells in these rows and these columns, pair by pair; a list of one position goes with each of the other.
+fn pairs(array: &Array, rows: &[u32], cols: &[u32], place: &Place) -> PyResult<Array> {
+    let count = if rows.len() == 1 { cols.len() } else { rows.len() };
+    if ![1, count].contains(&rows.len()) || ![1, count].contains(&cols.len()) {
+        return Err(PyIndexError::new_err(format!(
+            "lists of {} and {} positions do not go together: they are pairs of a row and a column",
+            rows.len(),
+            cols.len()
+        )));
+    }
+    if count == 0 {
+        let none = without_cells(&flattened(&array.expr, place), true, place);
+        return Ok(Array::new(none, 1, array.dtype));
+    }
+    let picked = gathered(&array.expr, true, rows, place)?;
+    let expr = if rows.len() == 1 {
+        gathered(&transposed(&picked, place), true, cols, place)?
+    } else if cols.len() == 1 {
+        gathered(&picked, false, cols, place)?
+    } else {
+        cells_by_row(&picked, cols, place)?
+    };
+    Ok(Array::new(expr, 1, array.dtype))
+}
+
+/// Of each row the cell in the column that `cols` names for it.
+fn cells_by_row(expr: &Expr, cols: &[u32], place: &Place) -> PyResult<Expr> {
+    let Some(width) = expr.size().cols else {
+        return Err(PyIndexError::new_err("pairs of positions need a known number of columns"));
+    };
+    let positions =
+        cols.iter().enumerate().map(|(row, &col)| position_of((row as u64 * width + u64::from(col)) as isize));
+    gathered(&flattened(expr, place), true, &positions.collect::<PyResult<Vec<u32>>>()?, place)
 }
 
 /// What is selected along one axis of a matrix.
@@ -245,8 +284,10 @@ fn along(expr: &Expr, axis: usize, selection: &Selection, place: &Place) -> PyRe
             let turned = transposed(expr, place);
             transposed(&Expr::apply_at(HopOp::Reorg(ReorgOp::Rev), &[&turned], place.clone()), place)
         }
-        Selection::Positions(positions) if positions.is_empty() => without_cells(expr, is_rows, place),
-        Selection::Positions(positions) => gathered(expr, is_rows, positions, place)?,
+        Selection::Steps(positions) | Selection::Positions(positions) if positions.is_empty() => {
+            without_cells(expr, is_rows, place)
+        }
+        Selection::Steps(positions) | Selection::Positions(positions) => gathered(expr, is_rows, positions, place)?,
         Selection::Mask(mask) if is_rows => kept(expr, mask, "rows", place),
         Selection::Mask(mask) => kept(expr, &transposed(mask, place), "cols", place),
     })

@@ -35,6 +35,9 @@ const HELP: &str = "\
                                      the Python package: overhead, loss (an expression beside the program), workloads
                                      (by parts of their names) beside NumPy, SciPy, numexpr, numba, JAX and KeOps, and
                                      estimators beside scikit-learn, scikit-learn-intelex, glum and implicit
+  bench peers [--scale S] [--rounds N] [--json FILE] [PART...]
+                                     the paper's operators beside NumPy, numba, JAX and PyTorch, eager and compiled; all of
+                                     them, as they are by default, into docs/peers.json
   bench report [--full] PART...      parts of it: machine, operators, patterns, footprint, model, algorithms, or (parts of) workloads' names
   bench optimizer [--quick]          the optimizer in numbers, into docs/optimizer.md unless quick
   bench compile [--quick] [CASE][/STAGE]
@@ -78,6 +81,7 @@ fn dispatch(arguments: &[&str]) -> Result<()> {
         ["python", rest @ ..] => python::run(&cargo, &python::Options::parse(rest)?),
         ["lint"] => test::lint(&cargo),
         ["bench", "python", rest @ ..] => python::bench(&cargo, rest),
+        ["bench", "peers", rest @ ..] => python::bench_peers(&cargo, rest),
         ["bench", name, rest @ ..] if !name.starts_with('-') => bench(&cargo, name, rest),
         ["bench", rest @ ..] => bench(&cargo, "report", rest),
         ["fuzz", target] => fuzz::run(&cargo, target, &[]),

@@ -95,26 +95,51 @@ const PEERS: &[&str] = &[
     "implicit",
 ];
 
+/// Other compilers of array expressions, which compute the paper's operators. PyTorch takes some 6 GB with its libraries.
+const COMPILERS: &[&str] = &["scipy", "threadpoolctl", "numba", "jax", "torch"];
+
 /// Builds the wheel and compares it with other packages, in an environment that has both, and with the program.
 pub(crate) fn bench(cargo: &Cargo, arguments: &[&str]) -> Result<()> {
+    let environment = environment_with(cargo, "bench-venv", PEERS)?;
+    cargo.run("build", &cargo.with_features(&["build", "--release"]))?;
+    let mut command = comparison(&environment, "compare.py");
+    command.arg("--program").arg(built("release", &format!("fuseline{}", std::env::consts::EXE_SUFFIX)));
+    command.args(arguments);
+    check("the comparison", command)
+}
+
+/// Builds the wheel and compares the paper's operators with those of other compilers, into `docs/peers.json` where all of
+/// them are compared.
+pub(crate) fn bench_peers(cargo: &Cargo, arguments: &[&str]) -> Result<()> {
+    let environment = environment_with(cargo, "peers-venv", COMPILERS)?;
+    let mut command = comparison(&environment, "peers.py");
+    if arguments.is_empty() {
+        command.args(["--json", "docs/peers.json"]);
+    }
+    command.args(arguments);
+    check("the comparison", command)
+}
+
+/// An environment with the wheel and all of these packages that can be installed.
+fn environment_with(cargo: &Cargo, name: &str, packages: &[&str]) -> Result<Environment> {
     let python = Path::new("python3");
     let (tools, feature) = prepare(cargo, python)?;
     let wheel = build(&tools, &feature)?;
-    let environment = Environment::new("bench-venv", python)?;
+    let environment = Environment::new(name, python)?;
     environment.install_wheel(&wheel)?;
-    for package in PEERS {
+    for package in packages {
         if let Err(error) = environment.install(package, &[package]) {
             eprintln!("x: {error:#}: it is not compared");
         }
     }
-    cargo.run("build", &cargo.with_features(&["build", "--release"]))?;
+    Ok(environment)
+}
+
+/// A program of `benches/python` that runs in an environment.
+fn comparison(environment: &Environment, program: &str) -> Command {
     let mut command = environment.command("python");
+    command.arg(format!("benches/python/{program}")).env("PYTHONDONTWRITEBYTECODE", "1");
     command
-        .args(["benches/python/compare.py", "--program"])
-        .arg(built("release", &format!("fuseline{}", std::env::consts::EXE_SUFFIX)))
-        .args(arguments);
-    command.env("PYTHONDONTWRITEBYTECODE", "1");
-    check("the comparison", command)
 }
 
 /// Runs the package's tests on a module that is built like all other tests, without a wheel; not where there is no Python.
