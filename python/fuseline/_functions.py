@@ -355,12 +355,14 @@ def linspace(start: float, stop: float, num: int = 50) -> Array:
     return concatenate([inner, full(1, float(stop))])
 
 
-def rand(rows: int, columns: int, *, low: float = 0.0, high: float = 1.0, density: float = 1.0, seed: int = 0) -> Array:
+def rand(
+    rows: int, columns: int, *, low: float = 0.0, high: float = 1.0, density: float = 1.0, seed: int | Array = 0
+) -> Array:
     """Uniform random numbers, of which the seed decides all; few of them make a sparse matrix."""
     return _native.rand(rows, columns, (low, high), density, seed, False)
 
 
-def randn(rows: int, columns: int, *, density: float = 1.0, seed: int = 0) -> Array:
+def randn(rows: int, columns: int, *, density: float = 1.0, seed: int | Array = 0) -> Array:
     """Random numbers of the standard normal distribution, of which the seed decides all."""
     return _native.rand(rows, columns, (0.0, 1.0), density, seed, True)
 

@@ -9,7 +9,7 @@ use crate::{export, place, session};
 use fuseline::ir::Value;
 use fuseline::ir::hop::{DataGenOp, Function, HopOp, NaryOp, NumericFunction, ReorgOp};
 use fuseline::{Expr, Place};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -119,7 +119,7 @@ pub(crate) fn sequence(py: Python<'_>, start: f64, step: f64, count: u64, is_int
     checked(py, Array::new(expr, 1, if is_integer { DType::I64 } else { DType::F64 }))
 }
 
-/// Uniform random numbers, of which the seed decides all.
+/// Random numbers, of which the seed decides all; it may be a number that is computed.
 #[pyfunction]
 pub(crate) fn rand(
     py: Python<'_>,
@@ -127,19 +127,23 @@ pub(crate) fn rand(
     columns: i64,
     range: (f64, f64),
     density: f64,
-    seed: i64,
+    seed: &Bound<'_, PyAny>,
     normal: bool,
 ) -> PyResult<Py<PyAny>> {
     let place = place::here(py);
     let value = |value: Value| Expr::value_at(value, place.clone());
     let distribution = if normal { "normal" } else { "uniform" };
+    let seed = operand_of(seed)?;
+    if seed.rank > 0 || !seed.kind.dtype().is_integer() {
+        return Err(PyTypeError::new_err("a seed is a whole number"));
+    }
     let inputs = [
         value(Value::I64(rows)),
         value(Value::I64(columns)),
         value(Value::F64(range.0)),
         value(Value::F64(range.1)),
         value(Value::F64(density)),
-        value(Value::I64(seed)),
+        seed.expr,
         value(Value::Str(distribution.to_owned())),
     ];
     let expr = Expr::apply_at(HopOp::DataGen(DataGenOp::Rand), &inputs.each_ref(), place.clone());

@@ -4,7 +4,7 @@ use crate::array::Array;
 use crate::broadcast::{as_matrix, as_scalar, transposed};
 use crate::capture::{self, Operand};
 use crate::dtype::DType;
-use crate::place;
+use crate::{jit, place};
 use fuseline::ir::Value;
 use fuseline::ir::hop::{DataGenOp, Function, HopOp, ReorgOp, ShapeOp};
 use fuseline::ir::ops::BinaryOp;
@@ -21,6 +21,10 @@ enum Selection {
     All,
     /// Consecutive positions, from the first to before the end.
     Range(u64, u64),
+    /// The position that a number of a trace has when it runs: the axis goes.
+    Computed(Expr),
+    /// Positions from a first to before an end, of which a trace knows one or none.
+    ComputedRange(Expr, Expr),
     /// The axis backwards.
     Reversed,
     /// Positions at equal distances: those of a slice, which selects apart from what the other axis selects.
@@ -117,7 +121,13 @@ fn without_ellipsis<'py>(array: &Array, keys: Vec<Bound<'py, PyAny>>) -> PyResul
 
 fn selection(array: &Array, axis: usize, key: &Bound<'_, PyAny>) -> PyResult<Selection> {
     if let Ok(slice) = key.cast::<PySlice>() {
-        return of_slice(array, axis, slice);
+        return match of_traced_slice(array, axis, slice)? {
+            Some(selection) => Ok(selection),
+            None => of_slice(array, axis, slice),
+        };
+    }
+    if let Some(position) = traced_number(key)? {
+        return Ok(Selection::Computed(position));
     }
     if key.is_instance_of::<PyBool>() {
         return Err(PyIndexError::new_err("a truth value is no position"));
@@ -151,6 +161,50 @@ fn within(position: i64, extent: u64, axis: usize) -> PyResult<u64> {
         )));
     }
     Ok(from_start as u64)
+}
+
+/// A whole number of a function that is being traced, or of a loop's body: it has no value yet.
+fn traced_number(key: &Bound<'_, PyAny>) -> PyResult<Option<Expr>> {
+    let Ok(array) = key.cast::<Array>() else { return Ok(None) };
+    let array = array.get();
+    if array.rank > 0 || !jit::is_traced(&array.expr) {
+        return Ok(None);
+    }
+    if array.dtype.is_integer() {
+        return Ok(Some(array.expr.clone()));
+    }
+    Err(PyIndexError::new_err("positions are integers, and this number of a trace is none"))
+}
+
+/// The range of a slice with an end that has no value yet. It counts from the start, and must lie within the axis.
+fn of_traced_slice(array: &Array, axis: usize, slice: &Bound<'_, PySlice>) -> PyResult<Option<Selection>> {
+    let place = place::here(slice.py());
+    let [start, stop, step] = [slice.getattr("start")?, slice.getattr("stop")?, slice.getattr("step")?];
+    let (first, end) = (traced_number(&start)?, traced_number(&stop)?);
+    if first.is_none() && end.is_none() {
+        return Ok(None);
+    }
+    if !step.is_none() && step.extract::<i64>().ok() != Some(1) {
+        return Err(PyIndexError::new_err("a slice whose ends have no value yet has steps of 1"));
+    }
+    let known = |end: &Bound<'_, PyAny>| -> PyResult<Expr> {
+        let position: u64 = end.extract().map_err(|_| {
+            PyIndexError::new_err("beside an end without a value yet, the other one counts from the start, from 0 on")
+        })?;
+        Ok(Expr::value_at(Value::I64(position as i64), place.clone()))
+    };
+    let extent = if axis == 0 { ShapeOp::Nrow } else { ShapeOp::Ncol };
+    let first = match first {
+        Some(first) => first,
+        None if start.is_none() => Expr::value_at(Value::I64(0), place.clone()),
+        None => known(&start)?,
+    };
+    let end = match end {
+        Some(end) => end,
+        None if stop.is_none() => Expr::apply_at(HopOp::Shape(extent), &[&array.expr], place.clone()),
+        None => known(&stop)?,
+    };
+    Ok(Some(Selection::ComputedRange(first, end)))
 }
 
 fn of_slice(array: &Array, axis: usize, slice: &Bound<'_, PySlice>) -> PyResult<Selection> {
@@ -203,7 +257,7 @@ fn selected(array: &Array, selections: &[Selection], new_axes: &[bool], place: &
     for (axis, selection) in selections.iter().enumerate() {
         expr = along(&expr, axis, selection, place)?;
     }
-    let is_kept = |selection: &Selection| !matches!(selection, Selection::Position(_));
+    let is_kept = |selection: &Selection| !matches!(selection, Selection::Position(_) | Selection::Computed(_));
     let kept: Vec<bool> = selections.iter().map(is_kept).collect();
     let mut rank = kept.iter().filter(|&&kept| kept).count();
     // One row of a matrix is a vector, which is a column.
@@ -277,6 +331,11 @@ fn along(expr: &Expr, axis: usize, selection: &Selection, place: &Place) -> PyRe
     Ok(match selection {
         Selection::All => expr.clone(),
         Selection::Position(position) => range(expr, is_rows, *position, position + 1, place),
+        Selection::Computed(position) => {
+            let number = after(position, place);
+            between(expr, is_rows, &number, &number, place)
+        }
+        Selection::ComputedRange(first, end) => between(expr, is_rows, &after(first, place), end, place),
         Selection::Range(start, end) if start >= end => without_cells(expr, is_rows, place),
         Selection::Range(start, end) => range(expr, is_rows, *start, *end, place),
         Selection::Reversed if is_rows => Expr::apply_at(HopOp::Reorg(ReorgOp::Rev), &[expr], place.clone()),
@@ -295,7 +354,6 @@ fn along(expr: &Expr, axis: usize, selection: &Selection, place: &Place) -> PyRe
 
 fn range(expr: &Expr, is_rows: bool, start: u64, end: u64, place: &Place) -> Expr {
     let number = |number: u64| Expr::value_at(Value::I64(number as i64), place.clone());
-    let extent = |op| Expr::apply_at(HopOp::Shape(op), &[expr], place.clone());
     let other = if is_rows { expr.size().cols } else { expr.size().rows };
     if other == Some(0) {
         // The engine knows no range of a matrix without cells.
@@ -303,13 +361,25 @@ fn range(expr: &Expr, is_rows: bool, start: u64, end: u64, place: &Place) -> Exp
         let inputs = if is_rows { [number(0), count, number(0)] } else { [number(0), number(0), count] };
         return Expr::apply_at(HopOp::DataGen(DataGenOp::Matrix), &inputs.each_ref(), place.clone());
     }
-    let (first, last) = (number(start + 1), number(end));
+    between(expr, is_rows, &number(start + 1), &number(end), place)
+}
+
+/// Rows or columns from a first one to a last one, which are counted from 1.
+fn between(expr: &Expr, is_rows: bool, first: &Expr, last: &Expr, place: &Place) -> Expr {
+    let one = Expr::value_at(Value::I64(1), place.clone());
+    let extent = |op| Expr::apply_at(HopOp::Shape(op), &[expr], place.clone());
     let inputs = if is_rows {
-        [expr.clone(), first, last, number(1), extent(ShapeOp::Ncol)]
+        [expr, first, last, &one, &extent(ShapeOp::Ncol)]
     } else {
-        [expr.clone(), number(1), extent(ShapeOp::Nrow), first, last]
+        [expr, &one, &extent(ShapeOp::Nrow), first, last]
     };
-    Expr::apply_at(HopOp::Index, &inputs.each_ref(), place.clone())
+    Expr::apply_at(HopOp::Index, &inputs, place.clone())
+}
+
+/// The number that a position has where these are counted from 1.
+fn after(position: &Expr, place: &Place) -> Expr {
+    let one = Expr::value_at(Value::I64(1), place.clone());
+    Expr::apply_at(BinaryOp::Plus, &[position, &one], place.clone())
 }
 
 /// A matrix without rows, or without columns.

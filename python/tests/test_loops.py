@@ -270,3 +270,64 @@ def test_arrays_of_a_body_are_of_no_use_outside():
     fl.fori_loop(0, 2, body, np.zeros(2)).numpy()
     with pytest.raises(TypeError, match="no value yet"):
         leaked[0].numpy()
+
+
+@pytest.mark.parametrize("layout", [np.ascontiguousarray, np.asfortranarray, sp.csr_array])
+def test_the_number_of_an_iteration_selects(layout):
+    X = np.arange(60.0).reshape(12, 5)
+    M = fl.matrix(layout(X))
+
+    def rows(M):
+        return fl.fori_loop(0, 12, lambda i, total: total + M[i] * i, np.zeros(5))
+
+    def columns(M):
+        return fl.fori_loop(0, 5, lambda j, total: total + M[:, j] * j, np.zeros(12))
+
+    def batches(M):
+        return fl.fori_loop(0, 4, lambda i, total: total + M[3 * i : 3 * i + 3].sum(axis=0) * i, np.zeros(5))
+
+    def cells(M):
+        return fl.fori_loop(0, 5, lambda i, total: total + M[i, i], 0.0)
+
+    def prefixes(M):
+        return fl.fori_loop(1, 6, lambda i, total: total + M[:i, i - 1 :].sum() + M[0:i].sum(), 0.0)
+
+    expected = {
+        rows: np.arange(12) @ X,
+        columns: X @ np.arange(5),
+        batches: sum(i * X[3 * i : 3 * i + 3].sum(axis=0) for i in range(4)),
+        cells: np.trace(X),
+        prefixes: sum(X[:i, i - 1 :].sum() + X[0:i].sum() for i in range(1, 6)),
+    }
+    for loop, value in expected.items():
+        for run in (loop, fl.jit(loop)):
+            np.testing.assert_allclose(np.asarray(run(M)), value, err_msg=loop.__name__)
+
+
+def test_arguments_of_compiled_functions_select():
+    X = np.arange(60.0).reshape(12, 5)
+    pick = fl.jit(lambda X, i: X[i, 1:3])
+    # Another position is another value, not another trace.
+    for i in (0, 7, 11):
+        np.testing.assert_array_equal(pick(X, fl.matrix(np.int64(i))).numpy(), X[i, 1:3])
+    assert pick.traces == 1
+
+
+def test_positions_of_traces_are_whole_numbers_within_the_array():
+    X = fl.matrix(np.arange(60.0).reshape(12, 5))
+    with pytest.raises(IndexError, match="positions are integers"):
+        fl.while_loop(lambda x: x < 3, lambda x: x + X[x, 0], 0.5)
+    with pytest.raises(IndexError, match="steps of 1"):
+        fl.fori_loop(0, 3, lambda i, total: total + X[i:9:2].sum(), 0.0)
+    with pytest.raises(IndexError, match="counts from the start"):
+        fl.fori_loop(0, 3, lambda i, total: total + X[i:-1].sum(), 0.0)
+    with pytest.raises(ValueError, match="13"):
+        fl.fori_loop(0, 13, lambda i, total: total + X[i].sum(), 0.0).compute()
+
+
+def test_a_seed_may_be_computed():
+    drawn = fl.fori_loop(0, 3, lambda i, total: total + fl.rand(4, 2, seed=i + 5), np.zeros((4, 2)))
+    expected = sum(fl.rand(4, 2, seed=seed).numpy() for seed in (5, 6, 7))
+    np.testing.assert_array_equal(drawn.numpy(), expected)
+    with pytest.raises(TypeError, match="a seed is a whole number"):
+        fl.rand(2, 2, seed=0.5)
