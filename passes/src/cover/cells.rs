@@ -57,8 +57,8 @@ impl Operator {
 
     /// Whether a member reads an input otherwise than an index does.
     fn reads_by_cell(&self, context: &Context<'_>, input: HopId) -> bool {
-        let mut readers = self.members.iter().map(|&member| context.hop(member));
-        readers.any(|hop| hop.op != HopOp::Index && hop.inputs.contains(&input))
+        let is_index = |id: HopId| matches!(context.hop(id).op, HopOp::Index);
+        context.consumers(input).iter().any(|&reader| self.covers(reader) && !is_index(reader))
     }
 
     /// The input that the cells of all roots are zero with, and whose sparsity an operator over the cells of `space`
