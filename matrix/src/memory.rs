@@ -36,6 +36,9 @@ const HUGE_PAGE: usize = 2 << 20;
 /// Bytes from which a run has pages of its own, most of which are huge.
 const SMALLEST_MAPPED: usize = 2 * HUGE_PAGE;
 
+/// Bytes from which alignment saves more than an aligned allocation costs.
+const SMALLEST_ALIGNED: usize = 1 << 10;
+
 enum Storage<T: 'static> {
     Heap(AVec<T, ConstAlign<64>>),
     Vector(Vec<T>),
@@ -107,6 +110,9 @@ impl<T: Pod> Memory<T> {
     }
 
     fn on_heap(len: usize) -> Self {
+        if len * size_of::<T>() < SMALLEST_ALIGNED {
+            return vec![T::zeroed(); len].into();
+        }
         let mut values = AVec::new(64);
         values.resize(len, T::zeroed());
         Memory { storage: Storage::Heap(values), len, reservation: None }

@@ -1,15 +1,17 @@
 //! What the units of a bound plan read of its inputs: the [`Access`] that the schedule states, and runs count.
 
 use crate::binding::Binding;
+use crate::operator::INLINE_INPUTS;
 use crate::roles::Role;
 use crate::side::{Columns, SideInput};
 use fuseline_ir::cplan::{CInputId, CNode, CNodeId, COutput};
 use fuseline_ir::schedule::Access;
+use smallvec::SmallVec;
 
 /// How units read each input, by id.
-pub(crate) fn accesses(binding: &Binding<'_>) -> Vec<Access> {
+pub(crate) fn accesses(binding: &Binding<'_>) -> SmallVec<[Access; INLINE_INPUTS]> {
     let sides = binding.plan.inputs.keys().zip(&binding.sides);
-    let mut accesses: Vec<Access> =
+    let mut accesses: SmallVec<[Access; INLINE_INPUTS]> =
         sides.map(|(id, side)| side.as_ref().map_or(Access::Unread, |side| of_side(binding, id, side))).collect();
     accesses[0] = Access::Main { reads_cells: binding.reads_main };
     accesses

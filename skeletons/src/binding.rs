@@ -3,6 +3,7 @@
 use crate::abi::Kernel;
 use crate::backend::CompiledCPlan;
 use crate::error::SkeletonError;
+use crate::operator::{INLINE_INPUTS, INLINE_SIDES};
 use crate::roles::{Role, index, is_strict, multiplies_dense_vectors, roles};
 use crate::side::{Columns, SideInput};
 use crate::source::{Source, source_of, source_of_layout};
@@ -29,9 +30,9 @@ pub(crate) struct Binding<'a> {
     /// Whether a node reads the products of factors.
     pub(crate) reads_products: bool,
     /// By input id; the main input and scalars have no role.
-    pub(crate) sides: Vec<Option<SideInput<'a>>>,
+    pub(crate) sides: SmallVec<[Option<SideInput<'a>>; INLINE_SIDES]>,
     /// By input id.
-    pub(crate) scalars: Vec<f64>,
+    pub(crate) scalars: SmallVec<[f64; INLINE_INPUTS]>,
     /// Lengths of vector values, none for scalars.
     lengths: SecondaryMap<CNodeId, Option<usize>>,
     /// Whether units are those of the sparse entry, over the non-zeros of the main input.
@@ -261,7 +262,7 @@ fn columns(plan: &CPlan, input: CInputId, role: Role, block: &MatrixBlock) -> Co
 }
 
 /// Scalars by input id, zeros for matrices.
-fn by_input(plan: &CPlan, scalars: &[f64]) -> Vec<f64> {
+fn by_input(plan: &CPlan, scalars: &[f64]) -> SmallVec<[f64; INLINE_INPUTS]> {
     let mut next = scalars.iter();
     let of_input = |input: &CInput| match input {
         CInput::Scalar => next.next().copied().unwrap_or_default(),
@@ -387,7 +388,7 @@ fn check_dimensions(plan: &CPlan, roles: &[Role], inputs: &[MatrixBlock]) -> Res
 
 /// The lengths of all vector values, in this execution.
 fn vector_lengths(plan: &CPlan, inputs: &[MatrixBlock]) -> Result<SecondaryMap<CNodeId, Option<usize>>, SkeletonError> {
-    let mut lengths: SecondaryMap<CNodeId, Option<usize>> = SecondaryMap::new();
+    let mut lengths: SecondaryMap<CNodeId, Option<usize>> = SecondaryMap::with_capacity(plan.nodes.len());
     let is_row = plan.space() == Space::Rows;
     for (id, node) in &plan.nodes {
         let length = match *node {

@@ -23,12 +23,18 @@ use fuseline_ir::schedule::{Access, Driver, Extent, Rows, Schedule, Strips, Tile
 use fuseline_ir::template::Space;
 use fuseline_matrix::{Buffer, BufferPool, StopListener, strips};
 use rayon::prelude::*;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 /// The most inputs whose layouts, and outputs whose targets, are kept on the stack.
-const INLINE_INPUTS: usize = 8;
+pub(crate) const INLINE_INPUTS: usize = 8;
+
+/// The most inputs that are bound, and have a buffer each, on the stack.
+pub(crate) const INLINE_SIDES: usize = 4;
+
+/// Values of code's own that lie beside a unit's layout: units of few cells need no more, and take none from the pool.
+const FEW_VALUES: usize = 256;
 
 /// An operator in execution.
 pub(crate) struct Operator<'a> {
@@ -41,7 +47,7 @@ pub(crate) struct Operator<'a> {
     /// Whether units of positions that have none are left out.
     skips_empty_units: bool,
     /// How units read each input, by id.
-    accesses: Vec<Access>,
+    accesses: SmallVec<[Access; INLINE_INPUTS]>,
     /// Looked at before every unit.
     pub(crate) stop: StopListener,
 }
@@ -56,9 +62,9 @@ pub(crate) struct Workspace {
 
 /// The memory that a unit is laid out and run in.
 pub(crate) struct UnitLayout {
-    scratch: Buffer,
+    scratch: Scratch,
     /// By input id: what is copied, scattered or gathered for the current unit.
-    laid_out: Vec<Buffer>,
+    laid_out: SmallVec<[Buffer; INLINE_SIDES]>,
     /// For rows of sparse side inputs.
     dense_row: DenseRow,
     /// The combined rows of the last unit, where rows are joined or met.
@@ -70,6 +76,12 @@ pub(crate) struct UnitLayout {
     tally: Tally,
 }
 
+/// Memory of code's own.
+struct Scratch {
+    few: [f64; FEW_VALUES],
+    many: Buffer,
+}
+
 /// What blocks have done.
 #[derive(Clone, Default)]
 pub(crate) struct Tally {
@@ -78,7 +90,7 @@ pub(crate) struct Tally {
     pub(crate) rows: u64,
     pub(crate) cells: u64,
     /// Bytes that units read of each input, by id.
-    pub(crate) read: Vec<u64>,
+    pub(crate) read: SmallVec<[u64; INLINE_INPUTS]>,
 }
 
 impl Operator<'_> {
@@ -134,7 +146,7 @@ impl Operator<'_> {
             schedule: self.schedule,
             strips: self.strips(),
             skips_empty_units: self.skips_empty_units,
-            accesses: self.accesses.clone(),
+            accesses: self.accesses.to_vec(),
             joined: self.binding.joined.clone(),
             met: self.binding.met.clone(),
         }
@@ -169,6 +181,25 @@ impl Operator<'_> {
         states: Vec<S>,
         each: impl Fn(&mut Workspace, usize, S) -> T + Send + Sync,
     ) -> Vec<T> {
+        if states.len() > 1 {
+            return self.run_in_parallel(states, each);
+        }
+        self.stop.check();
+        let run = |state| {
+            let mut workspace = Workspace::new(self.binding.sides.len());
+            workspace.layout.tally.blocks = 1;
+            let result = each(&mut workspace, 0, state);
+            self.env.counters.add(&workspace.layout.tally);
+            result
+        };
+        states.into_iter().map(run).collect()
+    }
+
+    fn run_in_parallel<S: Send, T: Send>(
+        &self,
+        states: Vec<S>,
+        each: impl Fn(&mut Workspace, usize, S) -> T + Send + Sync,
+    ) -> Vec<T> {
         let idle: Mutex<Vec<Workspace>> = Mutex::default();
         let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
         let task = |(block, state)| {
@@ -182,11 +213,7 @@ impl Operator<'_> {
             lock().push(workspace);
             Some(result)
         };
-        let results = if states.len() <= 1 {
-            states.into_iter().enumerate().filter_map(task).collect()
-        } else {
-            self.env.pool.install(|| states.into_par_iter().enumerate().map(task).while_some().collect())
-        };
+        let results = self.env.pool.install(|| states.into_par_iter().enumerate().map(task).while_some().collect());
         // Once for all blocks that were skipped: unwinding takes as long as many of them.
         self.stop.check();
         for workspace in idle.into_inner().unwrap_or_else(PoisonError::into_inner) {
@@ -343,9 +370,9 @@ impl Operator<'_> {
         self.call(scratch, UnitSize { rows: sparse.rows, positions: count, longest }, &unit, outputs);
     }
 
-    fn call(&self, scratch: &mut Buffer, size: UnitSize, unit: &Unit<'_>, outputs: &mut [Output<'_>]) {
+    fn call(&self, scratch: &mut Scratch, size: UnitSize, unit: &Unit<'_>, outputs: &mut [Output<'_>]) {
         let len = self.binding.kernel.scratch_len(size);
-        let scratch = self.reserve(scratch, len);
+        let scratch = if len <= FEW_VALUES { &mut scratch.few[..len] } else { self.reserve(&mut scratch.many, len) };
         let mut context = Context { scalars: &self.binding.scalars, scratch };
         self.binding.kernel.genexec(&mut context, unit, outputs);
     }
@@ -478,14 +505,13 @@ fn side_of_rows<'s>(side: &'s SideInput<'_>, numbers: RowNumbers<'_>, rows: usiz
 
 impl Workspace {
     fn new(inputs: usize) -> Self {
-        let empty = || Buffer::zeroed(0);
         let layout = UnitLayout {
-            scratch: empty(),
-            laid_out: (0..inputs).map(|_| empty()).collect(),
+            scratch: Scratch { few: [0.0; FEW_VALUES], many: Buffer::default() },
+            laid_out: (0..inputs).map(|_| Buffer::default()).collect(),
             dense_row: DenseRow::default(),
             combined: CombinedRows::default(),
-            products: empty(),
-            output: empty(),
+            products: Buffer::default(),
+            output: Buffer::default(),
             tally: Tally::of_inputs(inputs),
         };
         Workspace { layout, built: BuiltRows::default() }
@@ -494,7 +520,7 @@ impl Workspace {
 
 impl Tally {
     fn of_inputs(inputs: usize) -> Self {
-        Tally { read: vec![0; inputs], ..Tally::default() }
+        Tally { read: smallvec![0; inputs], ..Tally::default() }
     }
 
     /// Adds a unit.

@@ -1,8 +1,10 @@
 //! What a plan reads of each input, and whether it can run over non-zeros: facts of the plan alone.
 
 use crate::error::SkeletonError;
+use crate::operator::INLINE_INPUTS;
 use fuseline_ir::cplan::{CInputId, CNode, COutput, CPlan, FACTOR_U, FACTOR_V, Positions};
 use fuseline_ir::template::Space;
+use smallvec::{SmallVec, smallvec};
 
 /// How a plan reads an input, which decides how a skeleton lays it out for a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,8 +56,8 @@ fn role_of(node: &CNode) -> Role {
 ///
 /// # Errors
 /// An input has two roles.
-pub(crate) fn roles(plan: &CPlan) -> Result<Vec<Role>, SkeletonError> {
-    let mut roles = vec![Role::None; plan.inputs.len()];
+pub(crate) fn roles(plan: &CPlan) -> Result<SmallVec<[Role; INLINE_INPUTS]>, SkeletonError> {
+    let mut roles = smallvec![Role::None; plan.inputs.len()];
     if plan.space() == Space::Factors {
         roles[index(FACTOR_U)] = Role::FactorU;
         roles[index(FACTOR_V)] = Role::FactorV;

@@ -14,6 +14,7 @@ use crate::row_output::RowOutput;
 use crate::visited::VisitedRows;
 use fuseline_ir::cplan::{COutput, RowType, Variant};
 use fuseline_matrix::{Buffer, Csr, CsrRows, Dense, MatrixBlock};
+use smallvec::SmallVec;
 
 /// Executes a Row plan.
 pub(crate) fn execute(operator: &Operator<'_>) -> Result<MatrixBlock, SkeletonError> {
@@ -32,7 +33,7 @@ pub(crate) fn execute(operator: &Operator<'_>) -> Result<MatrixBlock, SkeletonEr
 struct Row<'a> {
     operator: &'a Operator<'a>,
     visited: Option<&'a VisitedRows<'a>>,
-    outputs: Vec<RowOutput>,
+    outputs: SmallVec<[RowOutput; 1]>,
 }
 
 impl<'a> Row<'a> {
