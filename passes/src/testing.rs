@@ -263,7 +263,7 @@ fn random_update(d: &mut Dag, random: &mut Random, a: HopId, [s, u, w]: [HopId; 
 fn random_operation(d: &mut Dag, random: &mut Random, values: &[HopId], [a, b, c]: [HopId; 3]) -> Option<HopId> {
     let (rows, cols) = d.dag[a].size.known_dims().unwrap_or((1, 1));
     let merging = AggOp::ALL[random.below(AggOp::ALL.len())];
-    let (op, inputs) = match random.below(16) {
+    let (op, inputs) = match random.below(17) {
         0 | 1 => (HopOp::Unary(random.pick(UnaryOp::ALL)), vec![a]),
         2..=5 => (HopOp::Binary(random.pick(BinaryOp::ALL)), vec![a, b]),
         6 => (HopOp::Ternary(random.pick(TernaryOp::ALL)), vec![a, b, c]),
@@ -290,6 +290,7 @@ fn random_operation(d: &mut Dag, random: &mut Random, values: &[HopId], [a, b, c
             let sums = d.dag.add(HopOp::Cumulative(random.pick(&[AggOp::Sum, AggOp::Min])), &[inner], None).ok()?;
             (HopOp::Reorg(ReorgOp::Transpose), vec![sums])
         }
+        15 => (HopOp::Cumulative(random.pick(&[AggOp::Sum, AggOp::Min, AggOp::Max])), vec![a]),
         _ => (HopOp::Outer(random.pick(BinaryOp::ALL)), vec![a, b]),
     };
     d.dag.add(op, &inputs, None).ok()

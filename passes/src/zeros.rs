@@ -155,8 +155,11 @@ impl Evaluation<'_> {
             },
             _ if self.driven.zeros == Zeros::CellOfRow => Known::Nothing,
             // A cumulative aggregate along rows stands between two transposes; other transposes have their zeros in other
-            // cells than their operands, and are read through only where a product does.
-            HopOp::Cumulative(_) => zero(self.left_value(hop.inputs[0])),
+            // cells than their operands, and are read through only where a product does. Down the columns there is what is
+            // above a row of zeros.
+            HopOp::Cumulative(_) if is_transpose(self.driven.dag, hop.inputs[0]) => {
+                zero(self.left_value(hop.inputs[0]))
+            }
             HopOp::Reorg(ReorgOp::Transpose) if matches!(self.driven.dag[hop.inputs[0]].op, HopOp::Cumulative(_)) => {
                 values[0]
             }

@@ -1,8 +1,7 @@
 //! What the units of a bound plan read of its inputs: the [`Access`] that the schedule states, and runs count.
 
 use crate::binding::Binding;
-use crate::operator::INLINE_INPUTS;
-use crate::roles::Role;
+use crate::roles::{INLINE_INPUTS, Role};
 use crate::side::{Columns, SideInput};
 use fuseline_ir::cplan::{CInputId, CNode, CNodeId, COutput};
 use fuseline_ir::schedule::Access;

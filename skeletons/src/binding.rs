@@ -3,8 +3,7 @@
 use crate::abi::Kernel;
 use crate::backend::CompiledCPlan;
 use crate::error::SkeletonError;
-use crate::operator::{INLINE_INPUTS, INLINE_SIDES};
-use crate::roles::{Role, index, is_strict, multiplies_dense_vectors, roles};
+use crate::roles::{INLINE_INPUTS, INLINE_SIDES, Role, index, is_strict, multiplies_dense_vectors, roles};
 use crate::side::{Columns, SideInput};
 use crate::source::{Source, source_of, source_of_layout};
 use crate::transpose::transpose;
@@ -165,8 +164,7 @@ impl<'a> Binding<'a> {
             Some(Role::Cell) => !self.joined.contains(&input),
             role => role == Some(Role::ColScalar),
         };
-        let stores = |output: &COutput| matches!(output, COutput::Store(_));
-        self.sides.iter().enumerate().any(looks_up) || self.plan.outputs.iter().any(stores)
+        self.sides.iter().enumerate().any(looks_up) || self.plan.outputs.iter().any(COutput::stores)
     }
 
     /// The non-zeros of a sparse main input, and of what is joined with it.
@@ -292,6 +290,8 @@ fn non_zeros(plan: &CPlan, inputs: &[MatrixBlock], scalars: &[f64], strict_ieee:
         joined
     };
     match plan.space() {
+        // Every cell is merged with those above it.
+        Space::Cells if matches!(plan.outputs[0], COutput::Cumulative(..)) => None,
         Space::Cells if !plan.sparse_safe => {
             let scalar = |input: CInputId| scalars[index(input)];
             let (joined, elsewhere) = plan.joined_cells(strict_ieee, &sparse_sides(plan, inputs), &scalar)?;

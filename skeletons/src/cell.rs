@@ -6,6 +6,7 @@ use crate::SkeletonError;
 use crate::abi::Output;
 use crate::accumulate::Accumulation;
 use crate::aggregate::Aggregation;
+use crate::cumulative::run_blocks;
 use crate::nonzeros;
 use crate::operator::Operator;
 use crate::output::split_parts;
@@ -31,7 +32,7 @@ pub(crate) fn execute(operator: &Operator<'_>) -> Result<MatrixBlock, SkeletonEr
         COutput::RowAgg(agg, _) => dense_rows(operator, agg),
         COutput::ColAgg(agg, _) => dense_columns(operator, agg),
         COutput::FullAgg(..) => Aggregation::new(operator).over(None).into_block(),
-        COutput::Store(_) => dense_cells(operator),
+        COutput::Store(_) | COutput::Cumulative(..) => dense_cells(operator),
         COutput::RowProduct { .. } | COutput::TimesFactor(_) | COutput::TransposedTimesFactor(_) => {
             unreachable!("Cell plans have no products")
         }
@@ -45,6 +46,7 @@ fn without_cells(output: &COutput, rows: usize, cols: usize) -> Dense {
         COutput::ColAgg(..) => (1, cols),
         COutput::FullAgg(..) => (1, 1),
         COutput::Store(_)
+        | COutput::Cumulative(..)
         | COutput::RowProduct { .. }
         | COutput::TimesFactor(_)
         | COutput::TransposedTimesFactor(_) => (rows, cols),
@@ -57,15 +59,20 @@ fn dense_cells(operator: &Operator<'_>) -> MatrixBlock {
     let (binding, work) = (&operator.binding, operator.work(None));
     let mut out = Dense::uninit_in(operator.env.buffers, binding.rows, binding.cols);
     let write = Write::to(operator, &out);
-    let parts = split_parts(out.values_mut(), (0..work.len()).map(|block| work.block_len(block)));
-    operator.run(parts, |workspace, block, part| {
-        let origin = work.tiles().block(block);
-        for tile in work.tiles().tiles(block) {
-            let offset = (tile.first_row - origin.first_row) * origin.cols + tile.first_col - origin.first_col;
-            let output = Output { values: &mut part[offset..], row_stride: origin.cols };
-            write.unit(operator, &mut workspace.layout, UnitOf::Tile(tile, None), tile.into(), output);
-        }
-    });
+    run_blocks(
+        operator,
+        &mut out,
+        |block| work.block_len(block),
+        work.len(),
+        |workspace, block, part| {
+            let origin = work.tiles().block(block);
+            for tile in work.tiles().tiles(block) {
+                let offset = (tile.first_row - origin.first_row) * origin.cols + tile.first_col - origin.first_col;
+                let output = Output { values: &mut part[offset..], row_stride: origin.cols };
+                write.unit(operator, &mut workspace.layout, UnitOf::Tile(tile, None), tile.into(), output);
+            }
+        },
+    );
     out.into()
 }
 

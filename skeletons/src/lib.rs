@@ -24,6 +24,7 @@ mod built;
 mod by_row;
 mod cell;
 mod combined;
+mod cumulative;
 mod dense_row;
 mod error;
 mod factors;

@@ -23,6 +23,7 @@ pub(crate) fn execute(operator: &Operator<'_>, csr: &Csr, output: &COutput) -> R
         COutput::ColAgg(agg, _) => Ok(columns(operator, csr, agg)),
         COutput::FullAgg(..) => Ok(full(&Aggregation::new(operator), csr)),
         COutput::Store(_) => cells(operator, csr),
+        COutput::Cumulative(..) => unreachable!("every cell is merged with those above it"),
         COutput::RowProduct { .. } | COutput::TimesFactor(_) | COutput::TransposedTimesFactor(_) => {
             unreachable!("Cell plans have no products")
         }

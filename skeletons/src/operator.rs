@@ -9,7 +9,7 @@ use crate::combined::{CombinedRows, Joining};
 use crate::dense_row::DenseRow;
 use crate::layout::gather_columns;
 use crate::profile::{leaves_rows_out, profile, row_bytes, skips_empty_units};
-use crate::roles::Role;
+use crate::roles::{INLINE_INPUTS, INLINE_SIDES, Role};
 use crate::sampled::sample;
 use crate::side::SideInput;
 use crate::source::Source;
@@ -26,12 +26,6 @@ use rayon::prelude::*;
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
-
-/// The most inputs whose layouts, and outputs whose targets, are kept on the stack.
-pub(crate) const INLINE_INPUTS: usize = 8;
-
-/// The most inputs that are bound, and have a buffer each, on the stack.
-pub(crate) const INLINE_SIDES: usize = 4;
 
 /// Values of code's own that lie beside a unit's layout: units of few cells need no more, and take none from the pool.
 const FEW_VALUES: usize = 256;

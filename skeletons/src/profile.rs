@@ -97,7 +97,7 @@ fn flow(binding: &Binding<'_>) -> Result<Flow, SkeletonError> {
         (Space::Rows, _) | (_, COutput::RowAgg(..) | COutput::TimesFactor(_)) => Flow::Rows,
         (_, COutput::ColAgg(..)) => Flow::Sums { cells: binding.cols },
         (_, COutput::TransposedTimesFactor(_)) => Flow::Sums { cells: cells(binding.cols, binding.rank())? },
-        (_, COutput::Store(_) | COutput::RowProduct { .. }) => Flow::Cells,
+        (_, COutput::Store(_) | COutput::Cumulative(..) | COutput::RowProduct { .. }) => Flow::Cells,
     })
 }
 
@@ -122,6 +122,7 @@ impl RowDims {
                 RowDims { rows: left_len, cols: node_len }
             }
             COutput::Store(_)
+            | COutput::Cumulative(..)
             | COutput::RowAgg(..)
             | COutput::ColAgg(..)
             | COutput::TimesFactor(_)

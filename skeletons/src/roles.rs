@@ -1,10 +1,15 @@
 //! What a plan reads of each input, and whether it can run over non-zeros: facts of the plan alone.
 
 use crate::error::SkeletonError;
-use crate::operator::INLINE_INPUTS;
 use fuseline_ir::cplan::{CInputId, CNode, COutput, CPlan, FACTOR_U, FACTOR_V, Positions};
 use fuseline_ir::template::Space;
 use smallvec::{SmallVec, smallvec};
+
+/// The most inputs whose layouts, and outputs whose targets, are kept on the stack.
+pub(crate) const INLINE_INPUTS: usize = 8;
+
+/// The most inputs that are bound, and have a buffer each, on the stack.
+pub(crate) const INLINE_SIDES: usize = 4;
 
 /// How a plan reads an input, which decides how a skeleton lays it out for a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,6 +7,7 @@ use crate::abi::Output;
 use crate::accumulate::{Accumulation, over_strips};
 use crate::aggregate::Aggregation;
 use crate::binding::cells;
+use crate::cumulative::run_blocks;
 use crate::nonzeros::{by_position, joined_cells};
 use crate::operator::Operator;
 use crate::output::{expand_rows, in_best_format, split_parts, with_pattern};
@@ -66,8 +67,8 @@ impl<'a> Row<'a> {
         let work = self.operator.work(self.visited);
         let visited_rows = self.operator.binding.rows - self.skipped_rows();
         let mut out = Dense::uninit_in(self.operator.env.buffers, visited_rows, cols);
-        let parts = split_parts(out.values_mut(), (0..work.len()).map(|block| work.block_rows(block).len() * cols));
-        self.operator.run(parts, |workspace, block, part| {
+        let block_cells = |block| work.block_rows(block).len() * cols;
+        run_blocks(self.operator, &mut out, block_cells, work.len(), |workspace, block, part| {
             let first_row = work.block_rows(block).start;
             work.for_each_unit(block, |unit| {
                 let rows = unit.rows();

@@ -3,6 +3,7 @@
 use crate::abi::Output;
 use crate::operator::{Operator, UnitLayout};
 use crate::work::UnitOf;
+use fuseline_ir::cplan::COutput;
 use fuseline_ir::schedule::{LINE_BYTES, Tile};
 use fuseline_matrix::{Buffer, Dense};
 use fuseline_vecprims::{Isa, TileMut};
@@ -36,6 +37,10 @@ pub(crate) enum Write {
 impl Write {
     /// The way to all cells of `out`.
     pub(crate) fn to(operator: &Operator<'_>, out: &Dense) -> Write {
+        if matches!(operator.binding.plan.outputs[0], COutput::Cumulative(..)) {
+            // Read again at once.
+            return Write::Through;
+        }
         Write::of(operator.env.primitives.isa(), size_of_val(out.values()))
     }
 

@@ -164,6 +164,9 @@ fn aggs(variant: Variant) -> Vec<Option<AggOp>> {
     match variant {
         // The aggregate of each row is a node, and need not merge.
         Variant::Row(RowType::RowAgg) => AggOp::ALL.iter().copied().map(Some).collect(),
+        Variant::Cell(CellType::CumAgg) | Variant::Row(RowType::CumAgg) => {
+            AggOp::ALL.iter().copied().filter(|agg| agg.is_cumulative()).map(Some).collect()
+        }
         Variant::Cell(CellType::RowAgg | CellType::ColAgg | CellType::FullAgg)
         | Variant::Row(
             RowType::ColAgg | RowType::ColAggB1R | RowType::ColAggConst | RowType::FullAgg | RowType::MultiAgg,

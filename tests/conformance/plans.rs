@@ -86,7 +86,8 @@ impl Plan {
             Variant::Cell(CellType::ColAgg) | Variant::Row(RowType::ColAgg | RowType::FullAgg) if counts_zeros() => {
                 false
             }
-            Variant::Row(RowType::NoAggConst | RowType::ColAggConst | RowType::MultiAgg) => false,
+            Variant::Cell(CellType::CumAgg) => false,
+            Variant::Row(RowType::CumAgg | RowType::NoAggConst | RowType::ColAggConst | RowType::MultiAgg) => false,
             _ => is_joined,
         }
     }
@@ -125,7 +126,8 @@ impl Builder {
             builder.matrix(Part::Factor, |m, _| (m, WIDTH));
             builder.matrix(Part::Factor, |_, n| (n, WIDTH));
         } else {
-            builder.plan.sparse_safe = !matches!(form, Form::Filled | Form::Joined | Form::Constant);
+            let cumulates = matches!(variant, Variant::Cell(CellType::CumAgg) | Variant::Row(RowType::CumAgg));
+            builder.plan.sparse_safe = !cumulates && !matches!(form, Form::Filled | Form::Joined | Form::Constant);
         }
         builder
     }
@@ -266,7 +268,7 @@ impl Builder {
         let value = self.row_value(x);
         let value = self.bounded(value);
         match row_type {
-            RowType::NoAgg | RowType::ColAgg | RowType::FullAgg => self.output(value, None),
+            RowType::NoAgg | RowType::CumAgg | RowType::ColAgg | RowType::FullAgg => self.output(value, None),
             RowType::RowAgg => {
                 let aggregated = self.push(CNode::RowAgg(self.agg.unwrap_or(AggOp::Sum), value));
                 self.output(aggregated, None);
@@ -351,7 +353,7 @@ impl Builder {
                 let product = self.binary(BinaryOp::Mult, aggregated, factor);
                 self.output(product, None);
             }
-            RowType::FullAgg => {
+            RowType::CumAgg | RowType::FullAgg => {
                 let value = self.row_scalar(x);
                 let value = self.bounded(value);
                 self.output(value, None);

@@ -122,6 +122,9 @@ impl Evaluator<'_> {
                 aggregate(agg, outputs[output].values().iter().copied())
             }),
             COutput::Store(_) => outputs[0].clone(),
+            COutput::Cumulative(agg, _) => {
+                Dense::from_fn(rows, cols, |i, j| aggregate(agg, (0..=i).map(|above| value(above, j))))
+            }
             COutput::RowProduct { .. } => panic!("a product of rows in a plan over cells"),
         }
     }
@@ -197,6 +200,9 @@ impl Evaluator<'_> {
         let at = |i: usize, node: CNodeId| &rows[i][index(node)];
         match *output {
             COutput::Store(node) => Dense::from_fn(rows.len(), self.len(node), |i, j| at(i, node)[j]),
+            COutput::Cumulative(agg, node) => Dense::from_fn(rows.len(), self.len(node), |i, j| {
+                aggregate(agg, (0..=i).map(|above| at(above, node)[j]))
+            }),
             COutput::FullAgg(agg, node) => {
                 let cells = (0..rows.len()).flat_map(|i| at(i, node).iter().copied());
                 Dense::from_fn(1, 1, |_, _| aggregate(agg, cells.clone()))

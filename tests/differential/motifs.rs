@@ -57,6 +57,7 @@ pub(crate) const MOTIFS: &[&str] = &[
     "(cbind (mult X Y) (sum.row X))",
     "(sum.row (cbind (mult X Y) w P))",
     "(t (cumulative.sum (t (mult X Y))))",
+    "(cumulative.sum (mult X Y))",
     "(matmul (minus X (mean.col X)) B)",
     "(sum.full (mult (matmul X v) y))",
     "(matmul (mult X r) B)",

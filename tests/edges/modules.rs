@@ -63,7 +63,7 @@ const ORDERS: &[Order] = &[
         folder: "skeletons/src",
         path: "",
         modules: "error roles abi backend dense_row places visited layout combined source built work zeros transpose side binding access profile by_row \
-                  sparse_unit sampled operator output accumulate factors aggregate write nonzeros cell magg outer \
+                  sparse_unit sampled operator output cumulative accumulate factors aggregate write nonzeros cell magg outer \
                   row_output row",
     },
     Order {

@@ -216,3 +216,51 @@ fn zeros_annihilate_what_is_computed_of_them() {
         assert!(results(mode, true).iter().all(|value| value.is_nan()), "{mode:?}: by IEEE zero times infinity is NaN");
     }
 }
+
+#[test]
+fn what_is_merged_downwards_is_computed_within_the_operator() {
+    let (x, y) = (dense(37, 6, mixed), csr(37, 6, sparse));
+    let (column, factor) = (dense(37, 1, mixed), dense(6, 4, mixed));
+    let inputs: [(&str, &fuseline::MatrixBlock); 4] = [("X", &x), ("Y", &y), ("c", &column), ("V", &factor)];
+    for (op, expression) in [
+        ("sum", "%4 = mult %0, %1 : f64[37x6]"),
+        ("sum", "%4 = plus %1, %1 : f64[37x6]"),
+        ("min", "%4 = mult %0, %2 : f64[37x6]"),
+        ("max", "%4 = minus %1, %0 : f64[37x6]"),
+        ("prod", "%4 = sign %0 : f64[37x6]"),
+        ("sum", "%4 = abs %2 : f64[37x1]"),
+        ("sum", "%4 = sum.row %1 : f64[37x1]"),
+        ("sum", "%4 = matmul %0, %3 : f64[37x4]"),
+    ] {
+        let size = expression.rsplit(' ').next().expect("a size");
+        let lines = [
+            expression.to_owned(),
+            format!("%5 = abs %4 : {size}"),
+            format!("%6 = cumulative.{op} %5 : {size}"),
+            "write \"o\" %6".to_owned(),
+        ];
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        check_lines(&lines, &inputs);
+        let run = statistics(&case(&lines, &inputs), Mode::Gen);
+        assert_eq!(run.operators_compiled, 1, "{lines:?}");
+        assert!(!run.heavy_hitters.keys().any(|name| name.contains("cum")), "{:?}", run.heavy_hitters);
+    }
+}
+
+#[test]
+fn rows_along_and_columns_down_are_cumulated_in_one_chain() {
+    let x = dense(23, 7, mixed);
+    check_lines(
+        &[
+            "%1 = exp %0 : f64[23x7]",
+            "%2 = t %1 : f64[7x23]",
+            "%3 = cumulative.sum %2 : f64[7x23]",
+            "%4 = t %3 : f64[23x7]",
+            "%5 = sign %4 : f64[23x7]",
+            "%6 = cumulative.sum %5 : f64[23x7]",
+            "%7 = cumulative.max %6 : f64[23x7]",
+            "write \"o\" %7",
+        ],
+        &[("X", &x)],
+    );
+}

@@ -11,8 +11,8 @@ use fuseline_vecprims::{CsrTile, Primitives, Tile, TileMut};
 /// Writes an output of the plan.
 pub(crate) fn write(frame: &mut Frame<'_>, declared: &COutput, output: &mut Output<'_>) {
     match *declared {
-        COutput::Store(node) if frame.is_row_plan() => store_rows(frame, node, output),
-        COutput::Store(node) => store_cells(frame, node, output),
+        COutput::Store(node) | COutput::Cumulative(_, node) if frame.is_row_plan() => store_rows(frame, node, output),
+        COutput::Store(node) | COutput::Cumulative(_, node) => store_cells(frame, node, output),
         COutput::RowAgg(agg, node) => row_agg(frame, agg, node, output),
         COutput::ColAgg(agg, node) if frame.is_row_plan() => col_agg_of_rows(frame, agg, node, output),
         COutput::ColAgg(agg, node) => col_agg_of_cells(frame, agg, node, output),

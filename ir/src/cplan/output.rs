@@ -10,6 +10,8 @@ use smallvec::{SmallVec, smallvec};
 pub enum COutput {
     /// Values as they are: m x n for cells, one row for each row for vectors, m x 1 for scalars of rows.
     Store(CNodeId),
+    /// Values with a place each, merged with all of the same column above them, in the order of the rows.
+    Cumulative(AggOp, CNodeId),
     /// Cells aggregated per row of the main input: m x 1. In Row plans a node ([`super::CNode::RowAgg`]) does that.
     RowAgg(AggOp, CNodeId),
     /// Cells, or vectors of rows, aggregated per column: 1 x n, or 1 x the length of the vectors.
@@ -53,6 +55,7 @@ impl COutput {
     pub fn node(&self) -> CNodeId {
         match *self {
             COutput::Store(node)
+            | COutput::Cumulative(_, node)
             | COutput::RowAgg(_, node)
             | COutput::ColAgg(_, node)
             | COutput::FullAgg(_, node)
@@ -69,6 +72,7 @@ impl COutput {
             COutput::RowProduct { long: left, order: ProductOrder::LongByShort, .. }
             | COutput::RowProduct { short: left, order: ProductOrder::ShortByLong, .. } => Some(left),
             COutput::Store(_)
+            | COutput::Cumulative(..)
             | COutput::RowAgg(..)
             | COutput::ColAgg(..)
             | COutput::FullAgg(..)
@@ -89,6 +93,7 @@ impl COutput {
     pub fn map_operands(self, mut map: impl FnMut(CNodeId) -> CNodeId) -> COutput {
         match self {
             COutput::Store(node) => COutput::Store(map(node)),
+            COutput::Cumulative(op, node) => COutput::Cumulative(op, map(node)),
             COutput::RowAgg(op, node) => COutput::RowAgg(op, map(node)),
             COutput::ColAgg(op, node) => COutput::ColAgg(op, map(node)),
             COutput::FullAgg(op, node) => COutput::FullAgg(op, map(node)),
@@ -100,11 +105,25 @@ impl COutput {
         }
     }
 
-    /// The function that aggregates values; none where they are stored or multiplied.
+    /// The function that aggregates values, or merges them downwards; none where they are stored or multiplied.
+    pub fn function(&self) -> Option<AggOp> {
+        match *self {
+            COutput::Cumulative(op, _) => Some(op),
+            _ => self.agg(),
+        }
+    }
+
+    /// Whether each value has a place of its own in the result.
+    pub fn stores(&self) -> bool {
+        matches!(self, COutput::Store(_) | COutput::Cumulative(..))
+    }
+
+    /// The function that aggregates values; none where they have places of their own or are multiplied.
     pub fn agg(&self) -> Option<AggOp> {
         match *self {
             COutput::RowAgg(op, _) | COutput::ColAgg(op, _) | COutput::FullAgg(op, _) => Some(op),
             COutput::Store(_)
+            | COutput::Cumulative(..)
             | COutput::RowProduct { .. }
             | COutput::TimesFactor(_)
             | COutput::TransposedTimesFactor(_) => None,
@@ -112,10 +131,10 @@ impl COutput {
     }
 
     /// The function that combines what parts of the work give for one cell: that of the aggregate, or the sum of products.
-    /// None where values are stored.
+    /// None where values have places of their own.
     pub fn merge(&self) -> Option<AggOp> {
         match self {
-            COutput::Store(_) => None,
+            COutput::Store(_) | COutput::Cumulative(..) => None,
             COutput::RowAgg(op, _) | COutput::ColAgg(op, _) | COutput::FullAgg(op, _) => Some(*op),
             COutput::RowProduct { .. } | COutput::TimesFactor(_) | COutput::TransposedTimesFactor(_) => {
                 Some(AggOp::Sum)
@@ -126,7 +145,7 @@ impl COutput {
     /// Whether rows of the main input contribute to the same cells, so that those that contribute nothing need no visit.
     pub fn accumulates_rows(&self) -> bool {
         match self {
-            COutput::Store(_) | COutput::RowAgg(..) => false,
+            COutput::Store(_) | COutput::Cumulative(..) | COutput::RowAgg(..) => false,
             COutput::ColAgg(..)
             | COutput::FullAgg(..)
             | COutput::RowProduct { .. }
@@ -140,6 +159,7 @@ impl COutput {
         match self {
             COutput::TimesFactor(_) | COutput::TransposedTimesFactor(_) => true,
             COutput::Store(_)
+            | COutput::Cumulative(..)
             | COutput::RowAgg(..)
             | COutput::ColAgg(..)
             | COutput::FullAgg(..)
@@ -151,6 +171,7 @@ impl COutput {
     pub fn mnemonic(&self) -> &'static str {
         match self {
             COutput::Store(_) => "store",
+            COutput::Cumulative(..) => "cumulative",
             COutput::RowAgg(..) => "row_agg",
             COutput::ColAgg(..) => "col_agg",
             COutput::FullAgg(..) => "full_agg",
@@ -178,6 +199,7 @@ impl CPlan {
 fn cell_type(output: &COutput) -> Option<CellType> {
     match output {
         COutput::Store(_) => Some(CellType::NoAgg),
+        COutput::Cumulative(..) => Some(CellType::CumAgg),
         COutput::RowAgg(..) => Some(CellType::RowAgg),
         COutput::ColAgg(..) => Some(CellType::ColAgg),
         COutput::FullAgg(..) => Some(CellType::FullAgg),
@@ -188,6 +210,7 @@ fn cell_type(output: &COutput) -> Option<CellType> {
 fn row_type(output: &COutput, shapes: &Shapes) -> Option<RowType> {
     match *output {
         COutput::Store(node) => Some(shapes.vector_length(node).map_or(RowType::RowAgg, RowType::no_agg)),
+        COutput::Cumulative(..) => Some(RowType::CumAgg),
         // A scalar has no columns; the verifier says so.
         COutput::ColAgg(_, node) => Some(shapes.vector_length(node).map_or(RowType::ColAgg, RowType::col_agg)),
         COutput::FullAgg(..) => Some(RowType::FullAgg),
@@ -204,7 +227,7 @@ fn outer_type(output: &COutput) -> Option<OuterType> {
         COutput::FullAgg(..) => Some(OuterType::FullAgg),
         COutput::TimesFactor(_) => Some(OuterType::RightMM),
         COutput::TransposedTimesFactor(_) => Some(OuterType::LeftMM),
-        COutput::RowAgg(..) | COutput::ColAgg(..) | COutput::RowProduct { .. } => None,
+        COutput::Cumulative(..) | COutput::RowAgg(..) | COutput::ColAgg(..) | COutput::RowProduct { .. } => None,
     }
 }
 
@@ -213,7 +236,7 @@ fn outer_type(output: &COutput) -> Option<OuterType> {
 pub struct StatedOutput {
     /// The node whose values leave the operator; of a product the right factor.
     pub node: CNodeId,
-    /// The function of an aggregate.
+    /// The function of an aggregate, or of a cumulative output.
     pub agg: Option<AggOp>,
     /// The left factor of a product over rows.
     pub left: Option<CNodeId>,
@@ -232,6 +255,9 @@ impl StatedOutput {
             | Variant::Outer(OuterType::NoAgg) => self.plain(plan, COutput::Store),
             Variant::Outer(OuterType::RightMM) => self.plain(plan, COutput::TimesFactor),
             Variant::Outer(OuterType::LeftMM) => self.plain(plan, COutput::TransposedTimesFactor),
+            Variant::Cell(CellType::CumAgg) | Variant::Row(RowType::CumAgg) => {
+                self.aggregate(plan, COutput::Cumulative)
+            }
             Variant::Cell(CellType::RowAgg) => self.aggregate(plan, COutput::RowAgg),
             Variant::Cell(CellType::ColAgg)
             | Variant::Row(RowType::ColAgg | RowType::ColAggB1R | RowType::ColAggConst) => {

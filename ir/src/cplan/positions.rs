@@ -184,6 +184,7 @@ impl CPlan {
 fn takes_elsewhere(output: &COutput, value: f64) -> bool {
     match *output {
         COutput::Store(_) => value == 0.0,
+        COutput::Cumulative(..) => false,
         COutput::ColAgg(agg, _) => value == 0.0 && agg.ignores_zeros(),
         _ => true,
     }
@@ -230,7 +231,7 @@ impl BesideZeros<'_> {
 
     fn suits(&self, output: &COutput) -> bool {
         match *output {
-            COutput::Store(node) => !self.positions.contains(node),
+            COutput::Store(node) | COutput::Cumulative(_, node) => !self.positions.contains(node),
             ref output => self.are_zeros(&output.operands()),
         }
     }
@@ -308,9 +309,10 @@ impl<'a> Search<'a> {
             }
             // One of the two has all columns.
             COutput::RowProduct { long, short, .. } => !self.has(short) && (!self.has(long) || self.is_sparse(long)),
-            COutput::RowAgg(_, node) | COutput::TimesFactor(node) | COutput::TransposedTimesFactor(node) => {
-                !self.has(node)
-            }
+            COutput::Cumulative(_, node)
+            | COutput::RowAgg(_, node)
+            | COutput::TimesFactor(node)
+            | COutput::TransposedTimesFactor(node) => !self.has(node),
         }
     }
 

@@ -79,7 +79,7 @@ impl fmt::Display for CNode {
 impl fmt::Display for COutput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "out {}", self.node())?;
-        if let Some(agg) = self.agg() {
+        if let Some(agg) = self.function() {
             write!(f, " agg={agg}")?;
         }
         if let Some(left) = self.left() {

@@ -31,6 +31,8 @@ variants! {
     CellType {
         /// m x n: one value per cell.
         NoAgg = "no_agg",
+        /// m x n: cells merged with those above them.
+        CumAgg = "cum_agg",
         /// m x 1: aggregated per row.
         RowAgg = "row_agg",
         /// 1 x n: aggregated per column.
@@ -50,6 +52,8 @@ variants! {
         NoAggB1 = "no_agg_b1",
         /// m x k: the output node is a vector of another length (a range of columns, columns side by side).
         NoAggConst = "no_agg_const",
+        /// m x k: the output node's vectors, or scalars, merged with those of the rows above.
+        CumAgg = "cum_agg",
         /// m x 1: the output node is a scalar per row.
         RowAgg = "row_agg",
         /// 1 x n: the output node is a vector as long as a row of X, aggregated over the rows.

@@ -226,6 +226,11 @@ impl Verifier<'_> {
             self.errors.check(op.merges(), entity, message);
         }
         match *output {
+            COutput::Cumulative(op, _) => {
+                self.errors.check(op.is_cumulative(), entity, format!("{op} has no cumulative form"));
+                let message = "below a row of zeros there is what is above it: no row may be skipped".to_owned();
+                self.errors.check(!self.plan.sparse_safe, entity, message);
+            }
             COutput::ColAgg(_, node) if self.plan.space() == Space::Rows => {
                 self.vector(entity, node);
             }

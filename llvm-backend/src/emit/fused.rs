@@ -62,7 +62,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
                     let view = View { row_stride: self.index(0), ..self.output_view(output, fused.extent)? };
                     writes.push(LoopWrite { value, view, merge: Some(agg) });
                 }
-                COutput::Store(value) => {
+                COutput::Store(value) | COutput::Cumulative(_, value) => {
                     writes.push(LoopWrite { value, view: self.output_view(output, fused.extent)?, merge: None });
                 }
                 COutput::RowProduct { .. } | COutput::TimesFactor(_) | COutput::TransposedTimesFactor(_) => {

@@ -20,7 +20,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
             COutput::RowProduct { long, short, .. } => self.row_product(index, long, short),
             COutput::TimesFactor(node) => self.times_factor(index, node),
             COutput::TransposedTimesFactor(node) => self.transposed_times_factor(index, node),
-            COutput::Store(_) => {
+            COutput::Store(_) | COutput::Cumulative(..) => {
                 unreachable!("outputs that are stored as they are belong to loops or are computed in place")
             }
         }

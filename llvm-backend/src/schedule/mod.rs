@@ -217,7 +217,7 @@ impl Scheduler<'_> {
         let own = self.extents[self.plan.outputs[index].node()];
         match self.plan.outputs[index] {
             // What is the same for all rows is stored and counted for each of them.
-            COutput::Store(_) | COutput::FullAgg(..) if own == Extent::One => Extent::Rows,
+            COutput::Store(_) | COutput::Cumulative(..) | COutput::FullAgg(..) if own == Extent::One => Extent::Rows,
             _ => own,
         }
     }
@@ -229,6 +229,7 @@ impl Scheduler<'_> {
             COutput::FullAgg(..) => true,
             COutput::RowAgg(..) | COutput::ColAgg(..) => self.output_extent(index) != Extent::Positions,
             COutput::Store(_)
+            | COutput::Cumulative(..)
             | COutput::RowProduct { .. }
             | COutput::TimesFactor(_)
             | COutput::TransposedTimesFactor(_) => false,
@@ -237,8 +238,9 @@ impl Scheduler<'_> {
 
     /// The output node that is computed straight into the output, for the variants that store it as it is.
     fn located_output(&self) -> Option<CNodeId> {
-        let COutput::Store(node) = self.plan.outputs[0] else { return None };
-        (self.is_computed(node) && self.extents[node] == self.output_extent(0)).then_some(node)
+        let output = self.plan.outputs[0];
+        let node = output.node();
+        (output.stores() && self.is_computed(node) && self.extents[node] == self.output_extent(0)).then_some(node)
     }
 
     /// Steps for the outputs that no loop among these handles.
@@ -267,7 +269,7 @@ impl Scheduler<'_> {
         // Full aggregates take values per row as one run.
         let is_strided = self.extents[node] == Extent::Rows && !self.is_computed(node);
         match self.plan.outputs[index] {
-            COutput::Store(_) => true,
+            COutput::Store(_) | COutput::Cumulative(..) => true,
             _ if self.output_extent(index) == Extent::Positions => false,
             COutput::FullAgg(..) => is_broadcast || is_strided,
             COutput::RowAgg(..)

@@ -252,11 +252,16 @@ impl Generator {
         let scalar = self.scalars[late(&mut self.random, self.scalars.len())];
         let merging: Vec<AggOp> = AggOp::ALL.iter().copied().filter(|agg| agg.merges()).collect();
         let agg = Some(self.pick(&merging));
+        let cumulative: Vec<AggOp> = AggOp::ALL.iter().copied().filter(|agg| agg.is_cumulative()).collect();
+        let merged_downwards = Some(self.pick(&cumulative));
         let plain = |node| Some(StatedOutput { node, agg: None, left: None });
         let row_type = match variant {
             Variant::Row(row_type) => row_type,
             Variant::Cell(CellType::NoAgg)
             | Variant::Outer(OuterType::NoAgg | OuterType::LeftMM | OuterType::RightMM) => return plain(scalar),
+            Variant::Cell(CellType::CumAgg) => {
+                return Some(StatedOutput { node: scalar, agg: merged_downwards, left: None });
+            }
             Variant::Cell(CellType::RowAgg | CellType::ColAgg | CellType::FullAgg)
             | Variant::MAgg
             | Variant::Outer(OuterType::FullAgg) => return Some(StatedOutput { node: scalar, agg, left: None }),
@@ -284,6 +289,10 @@ impl Generator {
                 Some(StatedOutput { node: vector, agg, left: None })
             }
             RowType::RowAgg => plain(scalar),
+            RowType::CumAgg => {
+                let node = self.pick(&[vector, scalar]);
+                Some(StatedOutput { node, agg: merged_downwards, left: None })
+            }
             RowType::FullAgg => {
                 let node = self.pick(&[vector, scalar]);
                 Some(StatedOutput { node, agg, left: None })

@@ -257,7 +257,7 @@ impl Evaluator<'_> {
                     COutput::ColAgg(agg, _) => {
                         places.iter().zip(&values).for_each(|(at, value)| accumulate(agg, &mut cells[at.col], *value));
                     }
-                    COutput::Store(_) => {
+                    COutput::Store(_) | COutput::Cumulative(..) => {
                         for (at, value) in places.iter().zip(&values) {
                             cells[at.position.unwrap_or(row * stride + at.col)] = *value;
                         }
@@ -293,7 +293,7 @@ impl Evaluator<'_> {
             let values = self.values(At { row, col: 0, position: None });
             let value = self.output(number, &values);
             match output {
-                COutput::Store(_) => match value {
+                COutput::Store(_) | COutput::Cumulative(..) => match value {
                     Value::Scalar(value) => cells[row] = value,
                     Value::Sparse(positions) => {
                         let first = self.cells(row).first().and_then(|at| at.position).unwrap_or(0);
@@ -374,7 +374,9 @@ pub(crate) fn output_strides(plan: &CPlan, memory: &UnitMemory) -> Vec<usize> {
         COutput::TimesFactor(_) | COutput::TransposedTimesFactor(_) => WIDTH + 2,
         // The short vectors of these tests are no longer.
         COutput::RowProduct { short, .. } if shapes.is_vector(short) && memory.sparse.is_some() => RANGE + 2,
-        COutput::Store(node) if shapes.vector_length(node).is_some_and(|length| length != Length::Main) => {
+        COutput::Store(node) | COutput::Cumulative(_, node)
+            if shapes.vector_length(node).is_some_and(|length| length != Length::Main) =>
+        {
             memory.length(plan, node) + 2
         }
         _ => memory.cols + 2,
@@ -388,10 +390,10 @@ pub(crate) fn output_lengths(plan: &CPlan, memory: &UnitMemory, strides: &[usize
     let is_row = plan.space() == Space::Rows;
     let positions = plan.positions(false).unwrap_or_default();
     let len = |(output, stride): (&COutput, &usize)| match *output {
-        COutput::Store(node) if is_row && !shapes.is_vector(node) => memory.rows,
-        COutput::Store(_) if !is_row && memory.sparse.is_some() => memory.positions(),
+        COutput::Store(node) | COutput::Cumulative(_, node) if is_row && !shapes.is_vector(node) => memory.rows,
+        COutput::Store(_) | COutput::Cumulative(..) if !is_row && memory.sparse.is_some() => memory.positions(),
         COutput::Store(node) if memory.sparse.is_some() && positions.contains(node) => memory.positions(),
-        COutput::Store(_) | COutput::TimesFactor(_) => memory.rows * stride,
+        COutput::Store(_) | COutput::Cumulative(..) | COutput::TimesFactor(_) => memory.rows * stride,
         COutput::RowAgg(..) => memory.rows,
         COutput::ColAgg(_, node) if is_row => memory.length(plan, node),
         COutput::ColAgg(..) => memory.cols,

@@ -69,9 +69,9 @@ fn expressions(plan: &CPlan, colours: &SecondaryMap<CInputId, u64>) -> Secondary
 fn uses(plan: &CPlan, signatures: &SecondaryMap<CNodeId, u64>) -> SecondaryMap<CNodeId, u64> {
     let mut uses = SecondaryMap::<CNodeId, u64>::new();
     for output in &plan.outputs {
-        uses[output.node()] = uses[output.node()].wrapping_add(number(&(output.agg(), "node")));
+        uses[output.node()] = uses[output.node()].wrapping_add(number(&(output.function(), "node")));
         if let Some(left) = output.left() {
-            uses[left] = uses[left].wrapping_add(number(&(output.agg(), "left")));
+            uses[left] = uses[left].wrapping_add(number(&(output.function(), "left")));
         }
     }
     for (id, node) in plan.nodes.iter().rev() {
@@ -103,7 +103,7 @@ pub(super) fn canonicalize(plan: &CPlan) -> OptimizedCPlan {
     let mut outputs: Vec<usize> = (0..plan.outputs.len()).collect();
     outputs.sort_by_key(|&position| {
         let output = &plan.outputs[position];
-        (output.agg(), signatures[output.node()], output.left().map(|left| signatures[left]))
+        (output.function(), signatures[output.node()], output.left().map(|left| signatures[left]))
     });
     let plan = &CPlan { outputs: outputs.iter().map(|&position| plan.outputs[position]).collect(), ..plan.clone() };
     let key = |id: CNodeId| (!shapes.is_vector(id), operand_rank(&plan.nodes[id]), signatures[id]);

@@ -41,6 +41,7 @@ impl Form {
             HopOp::AggUnary(_, Direction::Full) | HopOp::MatMul => CellType::FullAgg,
             HopOp::AggUnary(_, Direction::Row) => CellType::RowAgg,
             HopOp::AggUnary(_, Direction::Col) => CellType::ColAgg,
+            HopOp::Cumulative(_) => CellType::CumAgg,
             _ => CellType::NoAgg,
         };
         Ok(Form::plain(Variant::Cell(variant)))
@@ -248,6 +249,7 @@ impl Cells<'_> {
                     Direction::Full => COutput::FullAgg(op, node),
                 })
             }
+            HopOp::Cumulative(op) => Ok(COutput::Cumulative(op, self.operand(hop.inputs[0])?)),
             HopOp::MatMul if self.product.is_some() => {
                 let weighted = hop.inputs.iter().find_map(|input| self.builder.values.get(input).copied());
                 let node = weighted.ok_or_else(|| self.builder.no_operation(root))?;

@@ -161,6 +161,7 @@ impl Rows<'_> {
             return Ok(COutput::row_product(left, right, order));
         }
         match hop.op {
+            HopOp::Cumulative(op) => Ok(COutput::Cumulative(op, self.operand(hop.inputs[0])?)),
             HopOp::AggUnary(op, Direction::Full) => Ok(COutput::FullAgg(op, self.operand(hop.inputs[0])?)),
             HopOp::AggUnary(op, Direction::Col) => Ok(COutput::ColAgg(op, self.operand(hop.inputs[0])?)),
             _ => Ok(COutput::Store(self.member(root)?)),

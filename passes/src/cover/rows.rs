@@ -1,7 +1,7 @@
 //! Operators over rows: the matrix whose rows they bind, and which members only they have.
 
 use super::{ByPosition, Operator};
-use crate::facts::{Context, aggregated_rows, sparsity, transposed_product};
+use crate::facts::{Context, aggregated_rows, is_cumulative_by_column, sparsity, transposed_product};
 use crate::hops::{is_column_transpose, single_column};
 use fuseline_ir::hop::{HopId, HopOp, NaryOp};
 use fuseline_ir::ops::Direction;
@@ -10,10 +10,11 @@ use std::cmp::Reverse;
 
 /// Whether only a Row operator can do this inside of a chain, wherever the chain ends.
 pub(crate) fn is_row_operation(context: &Context<'_>, id: HopId) -> bool {
-    matches!(
-        context.hop(id).op,
-        HopOp::MatMul | HopOp::Reorg(_) | HopOp::Index | HopOp::Nary(NaryOp::Cbind) | HopOp::Cumulative(_)
-    )
+    match context.hop(id).op {
+        HopOp::MatMul | HopOp::Reorg(_) | HopOp::Index | HopOp::Nary(NaryOp::Cbind) => true,
+        HopOp::Cumulative(_) => !is_cumulative_by_column(context, id),
+        _ => false,
+    }
 }
 
 /// Whether an operator aggregates along rows.

@@ -1,7 +1,7 @@
 //! Whether a fused operator does more than a basic one.
 
 use super::Operator;
-use crate::facts::{Context, transposed_product};
+use crate::facts::{Context, is_cumulative_by_column, transposed_product};
 use crate::hops::is_transpose;
 use fuseline_ir::hop::{HopId, HopOp};
 
@@ -20,5 +20,6 @@ impl Operator {
 }
 
 fn differs_from_basic(context: &Context<'_>, id: HopId) -> bool {
-    transposed_product(context, id).is_some() || matches!(context.hop(id).op, HopOp::Cumulative(_))
+    let is_by_row = || matches!(context.hop(id).op, HopOp::Cumulative(_)) && !is_cumulative_by_column(context, id);
+    transposed_product(context, id).is_some() || is_by_row()
 }

@@ -75,6 +75,11 @@ pub(crate) fn row_cumulative_step(context: &Context<'_>, id: HopId) -> Option<Cu
     }
 }
 
+/// Whether the operator is cumulative down the columns of a value that operators over cells or rows can end with.
+pub(crate) fn is_cumulative_by_column(context: &Context<'_>, id: HopId) -> bool {
+    matches!(context.hop(id).op, HopOp::Cumulative(_)) && !is_between_transposes(context, id)
+}
+
 /// Whether an operator is a cumulative aggregate of a transpose that nothing else reads, and is transposed alone.
 fn is_between_transposes(context: &Context<'_>, id: HopId) -> bool {
     let hop = context.hop(id);

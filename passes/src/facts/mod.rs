@@ -7,7 +7,8 @@ mod storage;
 
 pub(crate) use conditions::{
     CumulativeStep, aggregated_rows, aggregates_all_cells, aggregates_rows, can_share_pass, is_cell_aggregate,
-    is_inner_product, is_row_product, is_transpose_of_product, row_cumulative_step, transposed_product,
+    is_cumulative_by_column, is_inner_product, is_row_product, is_transpose_of_product, row_cumulative_step,
+    transposed_product,
 };
 pub(crate) use context::is_outer_product_like;
 pub use context::{Context, OuterFacts};

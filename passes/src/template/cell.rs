@@ -1,7 +1,7 @@
 //! The Cell template: element-wise operations over the cells of a main input, with an aggregation at the end.
 
 use super::Template;
-use crate::facts::{Context, is_cell_aggregate, is_inner_product};
+use crate::facts::{Context, is_cell_aggregate, is_cumulative_by_column, is_inner_product};
 use crate::hops::{is_column_transpose, is_elementwise, literal_sequence, single_column};
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::memo::{CloseStatus, TemplateType};
@@ -23,6 +23,7 @@ impl Template for CellTemplate {
     fn fuse(&self, context: &Context<'_>, id: HopId, input: HopId) -> bool {
         is_elementwise(context.dag, id)
             || is_cell_aggregate(context, id)
+            || is_cumulative_by_column(context, id)
             || is_inner_product(context, id)
             || is_column_transpose(context.dag, id) && is_elementwise(context.dag, input)
     }
@@ -35,6 +36,7 @@ impl Template for CellTemplate {
         match context.hop(id).op {
             HopOp::AggUnary(op, _) if op.merges() => CloseStatus::ClosedValid,
             HopOp::AggUnary(..) => CloseStatus::ClosedInvalid,
+            HopOp::Cumulative(_) => CloseStatus::ClosedValid,
             HopOp::MatMul if is_inner_product(context, id) => CloseStatus::ClosedValid,
             HopOp::MatMul => CloseStatus::ClosedInvalid,
             // By itself it would need the transposes of its inputs in place of one.

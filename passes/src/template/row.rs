@@ -3,8 +3,8 @@
 use super::{CellTemplate, Template};
 use crate::cover::{Operator, needs_rows};
 use crate::facts::{
-    Context, CumulativeStep, aggregated_rows, aggregates_rows, is_row_product, is_transpose_of_product,
-    row_cumulative_step, transposed_product,
+    Context, CumulativeStep, aggregated_rows, aggregates_rows, is_cumulative_by_column, is_row_product,
+    is_transpose_of_product, row_cumulative_step, transposed_product,
 };
 use crate::hops::{column_range, is_concatenation, is_elementwise, single_column};
 use fuseline_ir::hop::{HopId, HopOp};
@@ -47,6 +47,7 @@ impl Template for RowTemplate {
             || is_row_product(context, id) && is_left_only(context, id, input)
             || is_transpose_of_product(context, id)
             || row_cumulative_step(context, id).is_some()
+            || is_cumulative_by_column(context, id)
     }
 
     fn merge(&self, context: &Context<'_>, id: HopId, input: HopId) -> bool {
@@ -63,6 +64,7 @@ impl Template for RowTemplate {
         match context.hop(id).op {
             HopOp::AggUnary(_, Direction::Col | Direction::Full) => CloseStatus::ClosedValid,
             HopOp::MatMul if transposed_product(context, id).is_some() => CloseStatus::ClosedValid,
+            HopOp::Cumulative(_) if is_cumulative_by_column(context, id) => CloseStatus::ClosedValid,
             HopOp::Reorg(_) | HopOp::Cumulative(_)
                 if row_cumulative_step(context, id) != Some(CumulativeStep::Result) =>
             {
