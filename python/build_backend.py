@@ -2,8 +2,9 @@
 
 Maturin takes the features of the native module from settings that are the same everywhere. Here they follow from the
 machine: LLVM 22 within the module where its archives are, else LLVM 22 or 19 as a shared library, else none: then fused
-operators are interpreted, and everything works more slowly. `pip install --config-settings llvm=KIND` chooses `static`,
-`shared` or `none`, and `--config-settings build-args="--features ..."` leaves it all to maturin.
+operators are interpreted, everything works more slowly, and compiling the module takes less long (Cargo's profile
+`source`). `pip install --config-settings llvm=KIND` chooses `static`, `shared` or `none`, and `--config-settings
+build-args="--features ..."` leaves it all to maturin.
 
 As a program it prints the feature for the setting that it is given, if any.
 """
@@ -121,7 +122,7 @@ def with_features(settings):
         return settings
     name, reason = feature(kind)
     print(f"Building {reason}.", flush=True)
-    return settings | {"build-args": f"--features={name}"} if name else settings
+    return settings | {"build-args": f"--features={name}" if name else "--profile=source"}
 
 
 # What a builder of packages calls. Maturin is imported late: without it, the program above still works.

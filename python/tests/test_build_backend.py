@@ -70,7 +70,7 @@ def machine(tmp_path, monkeypatch):
 def test_without_llvm_the_module_interprets(machine):
     backend = machine.backend()
     assert backend.feature()[0] is None
-    assert backend.with_features(None) == {}
+    assert backend.with_features(None) == {"build-args": "--profile=source"}
     with pytest.raises(backend.MissingLlvm, match="LLVM_SYS_221_PREFIX"):
         backend.feature("static")
 
@@ -83,7 +83,7 @@ def test_llvm_becomes_part_of_the_module(machine):
     assert backend.feature("shared")[0] == "llvm22"
     assert backend.feature("none")[0] is None
     assert backend.with_features(None) == {"build-args": "--features=llvm22-static"}
-    assert backend.with_features({"llvm": "none"}) == {}
+    assert backend.with_features({"llvm": "none"}) == {"build-args": "--profile=source"}
     assert backend.with_features({"build-args": "--offline", "llvm": "static"}) == {"build-args": "--offline"}
 
 

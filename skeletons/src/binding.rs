@@ -3,7 +3,7 @@
 use crate::abi::Kernel;
 use crate::backend::CompiledCPlan;
 use crate::error::SkeletonError;
-use crate::roles::{INLINE_INPUTS, INLINE_SIDES, Role, index, is_strict, multiplies_dense_vectors, roles};
+use crate::roles::{INLINE_INPUTS, Role, index, is_strict, multiplies_dense_vectors, roles};
 use crate::side::{Columns, SideInput};
 use crate::source::{Source, source_of, source_of_layout};
 use crate::transpose::transpose;
@@ -29,7 +29,7 @@ pub(crate) struct Binding<'a> {
     /// Whether a node reads the products of factors.
     pub(crate) reads_products: bool,
     /// By input id; the main input and scalars have no role.
-    pub(crate) sides: SmallVec<[Option<SideInput<'a>>; INLINE_SIDES]>,
+    pub(crate) sides: Vec<Option<SideInput<'a>>>,
     /// By input id.
     pub(crate) scalars: SmallVec<[f64; INLINE_INPUTS]>,
     /// Lengths of vector values, none for scalars.

@@ -8,7 +8,7 @@ use smallvec::{SmallVec, smallvec};
 /// The most inputs whose layouts, and outputs whose targets, are kept on the stack.
 pub(crate) const INLINE_INPUTS: usize = 8;
 
-/// The most inputs that are bound, and have a buffer each, on the stack.
+/// The most inputs that have a buffer each beside a unit's layout.
 pub(crate) const INLINE_SIDES: usize = 4;
 
 /// How a plan reads an input, which decides how a skeleton lays it out for a unit.
