@@ -356,7 +356,7 @@ pub use fuseline_passes::program::ProgramOptions;
 #[doc(inline)]
 pub use fuseline_passes::select::Enumeration;
 
-/// A folder that keeps machine code. Sessions open that of [`CompileOptions::code_folder`]; this tells if they can.
+/// A folder that keeps machine code and plans. Sessions open that of [`CompileOptions::code_folder`]; this tells if they can.
 ///
 /// ```
 /// use fuseline::CodeFolder;

@@ -11,10 +11,11 @@ use fuseline_passes::pipeline::OptimizerOptions;
 use fuseline_passes::program::ProgramOptions;
 use fuseline_passes::rewrite::RewriteOptions;
 use fuseline_passes::select::{Enumeration, SearchLimits, SelectPolicy};
-use fuseline_runtime::{EngineOptions, Mode, OptimizerEnvironment};
+use fuseline_runtime::{CodeFolder, EngineOptions, Mode, OptimizerEnvironment};
 use fuseline_skeletons::Backend;
 use fuseline_vecprims::Isa;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// What executes fused operators.
 ///
@@ -73,8 +74,17 @@ pub enum LlvmLevel {
     /// No passes over the IR: the generator emits what they would make of it.
     #[default]
     Direct,
-    /// LLVM's standard pipeline.
+    /// LLVM's standard pipeline at its first level.
+    O1,
+    /// At its second.
+    O2,
+    /// At its third.
     O3,
+}
+
+impl LlvmLevel {
+    /// Every level, the quickest to generate code first.
+    pub const ALL: [LlvmLevel; 4] = [LlvmLevel::Direct, LlvmLevel::O1, LlvmLevel::O2, LlvmLevel::O3];
 }
 
 /// Whether generated code calls vector primitives or has them inlined.
@@ -144,7 +154,7 @@ pub struct CompileOptions {
     pub cpu: CpuFeatures,
     /// Whether compiled operators are kept and found again.
     pub plan_cache: bool,
-    /// A folder that keeps machine code for other processes, where `plan_cache` is on; see [`crate::CodeFolder`]. One
+    /// A folder that keeps machine code and plans for other processes, where `plan_cache` is on; see [`crate::CodeFolder`]. One
     /// that cannot be used is not.
     pub code_folder: Option<PathBuf>,
     /// How fusion plans are enumerated.
@@ -234,10 +244,17 @@ impl CompileOptions {
         if self.threads > 0 { self.threads } else { machine_threads() }
     }
 
-    pub(crate) fn backend(&self) -> Result<Box<dyn Backend>, Error> {
+    /// The folder that keeps code and plans. One that cannot be used, for whatever reason, is as good as none.
+    pub(crate) fn open_code_folder(&self) -> Option<Arc<CodeFolder>> {
+        let folder = self.code_folder.as_ref().filter(|_| self.plan_cache)?;
+        CodeFolder::open(folder).ok().map(Arc::new)
+    }
+
+    /// The backend, with this folder of code.
+    pub(crate) fn backend(&self, folder: Option<Arc<CodeFolder>>) -> Result<Box<dyn Backend>, Error> {
         match self.backend {
             BackendKind::Interp => Ok(Box::new(self.interpreter())),
-            BackendKind::Llvm | BackendKind::Tiered => self.llvm_backend(),
+            BackendKind::Llvm | BackendKind::Tiered => self.llvm_backend(folder),
         }
     }
 
@@ -246,10 +263,8 @@ impl CompileOptions {
     }
 
     #[cfg(feature = "llvm")]
-    fn llvm_backend(&self) -> Result<Box<dyn Backend>, Error> {
+    fn llvm_backend(&self, folder: Option<Arc<CodeFolder>>) -> Result<Box<dyn Backend>, Error> {
         use fuseline_llvm_backend::{self as llvm, LlvmBackend, LlvmOptions};
-        use fuseline_runtime::CodeFolder;
-        use std::sync::Arc;
         let mut backend = LlvmBackend::new(LlvmOptions {
             isa: self.isa(),
             prims: match self.primitives {
@@ -259,6 +274,8 @@ impl CompileOptions {
             },
             opt: match self.llvm {
                 LlvmLevel::Direct => llvm::LlvmLevel::Direct,
+                LlvmLevel::O1 => llvm::LlvmLevel::O1,
+                LlvmLevel::O2 => llvm::LlvmLevel::O2,
                 LlvmLevel::O3 => llvm::LlvmLevel::O3,
             },
             keep_ir: self.keep_code,
@@ -269,16 +286,14 @@ impl CompileOptions {
             // The other half of the threads runs operators.
             backend = backend.with_interpreter(Box::new(self.interpreter())).with_threads(self.threads().div_ceil(2));
         }
-        let folder = self.code_folder.as_ref().filter(|_| self.plan_cache);
-        // A folder that cannot be used, for whatever reason, is as good as an empty one.
-        if let Some(folder) = folder.and_then(|folder| CodeFolder::open(folder).ok()) {
-            backend = backend.with_store(Arc::new(folder));
+        if let Some(folder) = folder {
+            backend = backend.with_store(folder);
         }
         Ok(Box::new(backend))
     }
 
     #[cfg(not(feature = "llvm"))]
-    fn llvm_backend(&self) -> Result<Box<dyn Backend>, Error> {
+    fn llvm_backend(&self, _: Option<Arc<CodeFolder>>) -> Result<Box<dyn Backend>, Error> {
         let what = "anything: this build has no LLVM (build with the feature llvm22 or llvm19)".to_owned();
         Err(Error::Backend(fuseline_skeletons::BackendError::Unsupported { backend: "llvm", what }))
     }
@@ -299,13 +314,15 @@ impl CompileOptions {
         Machine { memory_budget, ..self.machine.clone() }
     }
 
-    pub(crate) fn engine_options(&self) -> EngineOptions {
+    /// The options of an engine with this folder of plans.
+    pub(crate) fn engine_options(&self, code_folder: Option<Arc<CodeFolder>>) -> EngineOptions {
         EngineOptions {
             environment: self.environment(),
             threads: self.threads(),
             idle_bytes: IDLE_BYTES,
             memory_budget: self.memory_budget.unwrap_or_else(physical_memory),
             strip_bytes: self.strip_bytes,
+            code_folder,
         }
     }
 
@@ -393,7 +410,7 @@ hops {
         let of_plan = CompileOptions { plan_memory_budget: Some(2_400_000), ..of_run.clone() };
         let budgets = [&of_machine, &of_run, &of_plan].map(|options| options.environment().machine().memory_budget);
         assert_eq!(budgets, [Some(1.0), Some(2.0), Some(2_400_000.0)]);
-        assert_eq!(of_plan.engine_options().memory_budget, 2);
+        assert_eq!(of_plan.engine_options(None).memory_budget, 2);
         let for_plans_alone = CompileOptions { plan_memory_budget: Some(2_400_000), ..CompileOptions::default() };
         assert!(largest_operator(&for_plans_alone) < largest_operator(&CompileOptions::default()));
     }

@@ -147,7 +147,7 @@ impl PreparedScript<'_> {
     /// # Errors
     /// An input that was never bound, or the first error of the script, with its place.
     pub fn execute(&mut self, output: &mut (dyn Write + Send)) -> Result<Outcome, Error> {
-        self.execute_observed(output, &mut |_| {})
+        self.execute_with(output, None)
     }
 
     /// Runs the script as [`PreparedScript::execute`] does; `observer` gets every stage of what is compiled for it, which is
@@ -174,6 +174,14 @@ impl PreparedScript<'_> {
         &mut self,
         output: &mut (dyn Write + Send),
         observer: &mut Observer<'_>,
+    ) -> Result<Outcome, Error> {
+        self.execute_with(output, Some(observer))
+    }
+
+    fn execute_with(
+        &mut self,
+        output: &mut (dyn Write + Send),
+        observer: Option<&mut Observer<'_>>,
     ) -> Result<Outcome, Error> {
         if let Some(name) = self.inputs.keys().find(|name| !self.bound.contains_key(*name)) {
             return Err(Error::UnboundInput(name.clone()));
@@ -207,7 +215,7 @@ mod tests {
     fn compiled(session: &Session, script: &Script, blocks: &mut CompiledBlocks) -> u64 {
         let x = Dense::from_fn(100, 100, |row, column| (row + column) as f64);
         let variables = Variables::from([("X".to_owned(), x.into())]);
-        let outcome = session.run_compiled(script, blocks, variables, &mut std::io::sink(), &mut |_| {});
+        let outcome = session.run_compiled(script, blocks, variables, &mut std::io::sink(), None);
         outcome.expect("the script runs").statistics.dags_optimized
     }
 

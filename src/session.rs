@@ -18,7 +18,7 @@ use fuseline_passes::program::simplify_program;
 use fuseline_passes::size::{SizeEnvironment, VariableFacts, propagate_dag, propagate_sizes};
 use fuseline_runtime::{
     CompileStage, CompiledBlocks, Engine, Executable, MetadataSizes, Observer, PlanCache, Progress, RuntimeValue,
-    Statistics, Variables, compile_dag, run_program,
+    Statistics, Variables, compile_dag, run_program, simplify_dags,
 };
 use fuseline_vecprims::primitives;
 use std::collections::{BTreeMap, BTreeSet};
@@ -198,9 +198,10 @@ impl Session {
     /// # Errors
     /// The backend cannot serve on this machine, or there are no threads, or not that many.
     pub fn new(options: CompileOptions) -> Result<Self, Error> {
-        let backend = options.backend()?;
+        let folder = options.open_code_folder();
+        let backend = options.backend(folder.clone())?;
         let cache = if options.plan_cache { PlanCache::default() } else { PlanCache::disabled() };
-        let engine = Engine::new(options.engine_options(), backend, primitives(options.isa()), cache)
+        let engine = Engine::new(options.engine_options(folder), backend, primitives(options.isa()), cache)
             .map_err(|error| Error::Threads(error.to_string()))?;
         Ok(Session { options, engine, programs: ExprPrograms::default() })
     }
@@ -220,9 +221,11 @@ impl Session {
     /// # Errors
     /// The backend cannot serve on this machine, or there are no threads.
     pub fn reconfigured(&self, options: CompileOptions) -> Result<Self, Error> {
-        let backend = options.backend()?;
+        let folder = options.open_code_folder();
+        let backend = options.backend(folder.clone())?;
         let cache = if options.plan_cache { PlanCache::default() } else { PlanCache::disabled() };
-        let engine = self.engine.reconfigured(options.engine_options(), backend, primitives(options.isa()), cache);
+        let options_of_engine = options.engine_options(folder);
+        let engine = self.engine.reconfigured(options_of_engine, backend, primitives(options.isa()), cache);
         let engine = engine.map_err(|error| Error::Threads(error.to_string()))?;
         Ok(Session { options, engine, programs: ExprPrograms::default() })
     }
@@ -325,7 +328,9 @@ impl Session {
         // For its errors alone: what simplification removes is checked, too.
         propagate_sizes(&mut program.clone(), types, &MetadataSizes).map_err(|error| invalid(error, &program))?;
         let mut simplified = program.clone();
-        simplify_program(&mut simplified, types, results, self.options.program, &self.options.rewrite_options())
+        let rewrites = self.options.rewrite_options();
+        let mut simplify = |dags: &mut [HopDag]| simplify_dags(&self.engine, dags, &rewrites);
+        simplify_program(&mut simplified, types, results, self.options.program, &mut simplify)
             .map_err(|error| invalid(error, &program))?;
         Ok(simplified)
     }
@@ -352,7 +357,7 @@ impl Session {
         variables: Variables,
         output: &mut (dyn Write + Send),
     ) -> Result<Outcome, Error> {
-        self.run_observed(script, variables, output, &mut |_| {})
+        self.run_script(script, variables, output, None)
     }
 
     /// Runs a script like [`Session::run`]; `observer` gets every stage of every compilation, where `output` gets what is printed.
@@ -376,6 +381,16 @@ impl Session {
         variables: Variables,
         output: &mut (dyn Write + Send),
         observer: &mut Observer<'_>,
+    ) -> Result<Outcome, Error> {
+        self.run_script(script, variables, output, Some(observer))
+    }
+
+    fn run_script(
+        &self,
+        script: &Script,
+        variables: Variables,
+        output: &mut (dyn Write + Send),
+        observer: Option<&mut Observer<'_>>,
     ) -> Result<Outcome, Error> {
         let mut outcome = self.run_compiled(script, &mut CompiledBlocks::default(), variables, output, observer)?;
         if script.is_for_effects {
@@ -405,7 +420,7 @@ impl Session {
         compiled: &mut CompiledBlocks,
         mut variables: Variables,
         output: &mut (dyn Write + Send),
-        observer: &mut Observer<'_>,
+        observer: Option<&mut Observer<'_>>,
     ) -> Result<Outcome, Error> {
         for (name, value) in &variables {
             value.check_borrowed().map_err(|error| Error::Borrowed { name: name.clone(), error })?;
@@ -440,7 +455,7 @@ impl Session {
     }
 
     fn compile_sized(&self, sized: &HopDag, observer: &mut Observer<'_>) -> Result<HopDag, Error> {
-        let compiled = compile_dag(&self.engine, sized, BTreeMap::new(), &mut Statistics::default(), observer);
+        let compiled = compile_dag(&self.engine, sized, BTreeMap::new(), &mut Statistics::default(), Some(observer));
         compiled.map(|compiled| compiled.dag).map_err(Error::Execution)
     }
 

@@ -78,7 +78,7 @@ impl SessionBuilder {
         self
     }
 
-    /// A folder that keeps machine code for other processes; see [`CompileOptions::code_folder`].
+    /// A folder that keeps machine code and plans for other processes; see [`CompileOptions::code_folder`].
     pub fn code_folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.options.code_folder = Some(folder.into());
         self

@@ -34,7 +34,7 @@ fn differences_name_both_ends() {
         "| folder | crate | what it is | may use |\n|---|---|---|---|\n\
          | `ir/` | fuseline-ir | data | nothing of ours |\n\
          | `a/` | fuseline-a | something | ir |\n\
-         | `src/` | fuseline | façade | everything but ops |\n\
+         | `src/` | fuseline | façade | everything but ops and fingerprint |\n\
          | `python/` | fuseline-python | a way in | fuseline |\n\
          | `xtask/` | | set-up | nothing of ours |\n",
     );
@@ -81,8 +81,9 @@ fn described_edges(architecture: &str) -> Edges {
         .map(|(name, uses)| {
             let used = match *uses {
                 "nothing of ours" => BTreeSet::new(),
-                "everything but ops" => {
-                    let others = |it: &&String| *it != name && !ABOVE_THE_FACADE.contains(&it.as_str()) && *it != "ops";
+                "everything but ops and fingerprint" => {
+                    let apart = [ABOVE_THE_FACADE, &["ops", "fingerprint"]].concat();
+                    let others = |it: &&String| *it != name && !apart.contains(&it.as_str());
                     libraries.iter().filter(others).cloned().collect()
                 }
                 list => list.split(',').map(|it| it.trim().to_owned()).collect(),

@@ -15,7 +15,7 @@ use fuseline_passes::joint::choose;
 use fuseline_passes::liveness::{assigned_variables, remove_dead_outputs};
 use fuseline_passes::pipeline::{OptimizerOptions, realize};
 use fuseline_passes::program::{ProgramOptions, simplify_program};
-use fuseline_passes::rewrite::{RewriteOptions, rewrite};
+use fuseline_passes::rewrite::{RewriteOptions, rewrite, simplify};
 use fuseline_passes::select::select;
 use fuseline_passes::size::{NoFiles, SizeEnvironment, propagate_sizes};
 use fuseline_passes::sketch::InputSketches;
@@ -139,7 +139,9 @@ fn simplified(mut program: Program) -> Program {
     remove_dead_outputs(&mut program, &results);
     propagate_sizes(&mut program.clone(), &variables, &NoFiles).expect("sizes fit");
     let rewrites = RewriteOptions::default();
-    simplify_program(&mut program, &variables, &results, ProgramOptions::default(), &rewrites).expect("sizes fit");
+    let mut simplify_dags = |dags: &mut [HopDag]| dags.iter_mut().for_each(|dag| *dag = simplify(dag, &rewrites));
+    let options = ProgramOptions::default();
+    simplify_program(&mut program, &variables, &results, options, &mut simplify_dags).expect("sizes fit");
     program
 }
 
@@ -163,7 +165,7 @@ fn compile_all(text: &str, blocks: &[HopDag]) {
     session.compile_script("<text>", text, &[]).expect("the script is well-formed");
     for dag in blocks {
         let (sketches, mut statistics) = (InputSketches::default(), Statistics::default());
-        compile_dag(session.engine(), dag, sketches, &mut statistics, &mut |_| {}).expect("blocks compile");
+        compile_dag(session.engine(), dag, sketches, &mut statistics, None).expect("blocks compile");
     }
 }
 

@@ -8,9 +8,9 @@ use crate::instruction_misses::{Misses, counted, simulated};
 use crate::lines;
 use crate::rounds::{Contender, Times, in_turn};
 use crate::workloads::Scale;
-use fuseline::{Dense, MatrixBlock};
-use fuseline_ir::cplan::{CInput, CNode, COutput, CPlan, MAIN, RowType, Variant, VerifiedCPlan};
-use fuseline_ir::ops::{AggOp, BinaryOp};
+use fuseline::ir::DataType;
+use fuseline::{BackendKind, CompileOptions, CompileStage, Dense, MatrixBlock, Mode, ScriptInterface, Session};
+use fuseline_ir::cplan::VerifiedCPlan;
 use fuseline_ir::work::STRIP_BYTES;
 use fuseline_llvm_backend::{LlvmBackend, LlvmOptions, PrimitiveMode};
 use fuseline_matrix::BufferPool;
@@ -18,7 +18,7 @@ use fuseline_skeletons::{Backend, CompiledCPlan, Counters, Execution};
 use std::hint::black_box;
 
 /// The numbers of row operations.
-const OPERATIONS: [usize; 8] = [1, 3, 10, 31, 100, 180, 300, 1000];
+const OPERATIONS: [usize; 11] = [1, 3, 10, 31, 100, 127, 128, 140, 180, 300, 1000];
 const MODES: [(&str, PrimitiveMode); 3] =
     [("shared", PrimitiveMode::Shared), ("inlined", PrimitiveMode::Inlined), ("auto", PrimitiveMode::Auto)];
 const COLS: usize = 1000;
@@ -109,10 +109,11 @@ fn factors(operations: usize) -> Vec<f64> {
 
 fn measure(backends: &[LlvmBackend; 3], operations: usize, rows: usize, rounds: usize, simulates: bool) -> Measured {
     let (machine, factors) = (Machine::new(rows, rayon::current_num_threads()), factors(operations));
+    let plan = plan(operations);
     let (compiled, compile_seconds): (Vec<_>, Vec<_>) = backends
         .iter()
         .map(|backend| {
-            let compile = || backend.compile(&plan(operations)).expect("plans of this length compile");
+            let compile = || backend.compile(&plan).expect("plans of this length compile");
             let mut seconds: Vec<f64> = (0..rounds).map(|_| compile().info.duration.as_secs_f64()).collect();
             seconds.sort_by(f64::total_cmp);
             (compile(), seconds[rounds / 2])
@@ -139,20 +140,36 @@ fn measure(backends: &[LlvmBackend; 3], operations: usize, rows: usize, rounds: 
     Measured { operations, rows, compiled, compile_seconds, times, misses }
 }
 
-/// `sum(f(X/rowSums(X)))` with this many operations in `f`.
+/// The plan of the script `sum(f(X/rowSums(X)))` with this many operations in `f`, fused as far as possible. Without
+/// rewrites, which would multiply the factors first.
 fn plan(operations: usize) -> VerifiedCPlan {
-    let mut plan = CPlan::new(Variant::Row(RowType::FullAgg));
-    assert_eq!(plan.inputs.push(CInput::MATRIX), MAIN);
-    let x = plan.nodes.push(CNode::Main);
-    let sums = plan.nodes.push(CNode::RowAgg(AggOp::Sum, x));
-    let mut value = plan.nodes.push(CNode::Binary(BinaryOp::Div, x, sums));
-    for _ in 0..operations {
-        let factor = plan.inputs.push(CInput::Scalar);
-        let factor = plan.nodes.push(CNode::Scalar(factor));
-        value = plan.nodes.push(CNode::Binary(BinaryOp::Mult, value, factor));
+    let options = CompileOptions {
+        mode: Mode::GenFuseAll,
+        rewrites: false,
+        backend: BackendKind::Interp,
+        threads: 1,
+        ..CompileOptions::default()
+    };
+    let session = Session::new(options).expect("a session");
+    let names: Vec<String> = (0..operations).map(|index| format!("i{index}")).collect();
+    let text = format!("s = sum(X / rowSums(X) * {})", names.join(" * "));
+    let mut inputs: Vec<(&str, DataType)> = names.iter().map(|name| (name.as_str(), DataType::F64)).collect();
+    inputs.push(("X", DataType::MATRIX));
+    let interface = ScriptInterface { inputs: &inputs, outputs: &["s"], ..ScriptInterface::default() };
+    let mut script = session.prepare_script("footprint", &text, &interface).expect("the script is right");
+    script.bind("X", Dense::from_fn(10, COLS, |_, _| 1.0)).expect("X is an input");
+    for name in &names {
+        script.bind(name, 1.0).expect("factors are inputs");
     }
-    plan.outputs.push(COutput::FullAgg(AggOp::Sum, value));
-    plan.verify().expect("the plan is well-formed")
+    let mut plans = Vec::new();
+    let mut observe = |stage: CompileStage<'_>| {
+        if let CompileStage::Operator(_, compiled) = stage {
+            plans.push(compiled.plan().clone());
+        }
+    };
+    script.execute_observed(&mut std::io::sink(), &mut observe).expect("the script runs");
+    let [plan] = &plans[..] else { panic!("{} operators, where all is one", plans.len()) };
+    plan.clone()
 }
 
 /// What executions need, and their input.

@@ -32,8 +32,24 @@ pub enum LlvmLevel {
     /// fastest for sequences of calls.
     #[default]
     Direct,
-    /// LLVM's standard pipeline.
+    /// LLVM's standard pipeline at its first level.
+    O1,
+    /// At its second.
+    O2,
+    /// At its third.
     O3,
+}
+
+impl LlvmLevel {
+    /// The passes over a module.
+    fn passes(self) -> Option<&'static str> {
+        match self {
+            LlvmLevel::Direct => None,
+            LlvmLevel::O1 => Some("default<O1>"),
+            LlvmLevel::O2 => Some("default<O2>"),
+            LlvmLevel::O3 => Some("default<O3>"),
+        }
+    }
 }
 
 /// Generated entry points, and the primitives that they call.
@@ -136,6 +152,8 @@ impl Worker {
                 OptimizationLevel::Less
             }
             LlvmLevel::Direct => OptimizationLevel::None,
+            LlvmLevel::O1 => OptimizationLevel::Less,
+            LlvmLevel::O2 => OptimizationLevel::Default,
             LlvmLevel::O3 => OptimizationLevel::Aggressive,
         }
     }
@@ -197,9 +215,9 @@ struct Generated {
 /// Verifies and optimises a module, and generates its object file.
 fn generate(module: &Module<'_>, machine: &TargetMachine, options: LlvmOptions) -> Result<Generated, BackendError> {
     module.verify().map_err(|message| internal(message.to_string()))?;
-    if options.opt == LlvmLevel::O3 {
-        let passes = module.run_passes("default<O3>", machine, PassBuilderOptions::create());
-        passes.map_err(|message| internal(message.to_string()))?;
+    if let Some(passes) = options.opt.passes() {
+        let run = module.run_passes(passes, machine, PassBuilderOptions::create());
+        run.map_err(|message| internal(message.to_string()))?;
     }
     // Before generation, which rewrites the module on its way.
     let llvm_ir = options.keep_ir.then(|| module.print_to_string().to_string());

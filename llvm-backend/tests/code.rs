@@ -142,7 +142,7 @@ fn code_is_for_the_options_that_it_was_generated_with() {
     let mut options = Vec::new();
     for isa in [Isa::Avx512, Isa::Avx2].into_iter().filter(|isa| isa.is_available()) {
         for prims in [PrimitiveMode::Auto, PrimitiveMode::Shared, PrimitiveMode::Inlined] {
-            for opt in [LlvmLevel::Direct, LlvmLevel::O3] {
+            for opt in [LlvmLevel::Direct, LlvmLevel::O1, LlvmLevel::O2, LlvmLevel::O3] {
                 options.push(LlvmOptions { isa, prims, opt, ..LlvmOptions::default() });
             }
         }

@@ -209,6 +209,6 @@ pub(crate) fn read_file(py: Python<'_>, path: &str, options: Vec<(String, String
         return Err(crate::error::exception(&fuseline::Error::Expression(failure)));
     }
     let evaluator = session::current()?;
-    session::run(py, evaluator, Vec::new, |session| session.compute(std::slice::from_ref(&expr), &mut |_| {}))?;
+    session::run(py, evaluator, Vec::new, |session| session.compute(std::slice::from_ref(&expr)))?;
     Ok(Array::new(expr, 2, DType::F64))
 }

@@ -317,7 +317,7 @@ fn run<'py>(py: Python<'py>, trace: &Trace, operands: &[capture::Operand]) -> Py
     let values = values_of(py, &exprs)?;
     let inputs: Variables = trace.names.iter().cloned().zip(values).collect();
     let evaluator = session::current()?;
-    let run = |session: &fuseline::Session| session.run_exprs(&trace.exprs, inputs.clone(), &mut |_| {});
+    let run = |session: &fuseline::Session| session.run_exprs(&trace.exprs, inputs.clone());
     let (values, statistics): (Vec<RuntimeValue>, _) =
         session::run(py, evaluator, || trace.exprs.values_read().chain(inputs.values()).cloned().collect(), run)?;
     session::note(statistics);

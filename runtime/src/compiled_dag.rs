@@ -2,7 +2,7 @@
 //! that follows from the DAG alone is found once, since a small block may run a million times.
 
 use cranelift_entity::SecondaryMap;
-use fuseline_ir::hop::{Function, HopDag, HopId, HopOp, Inputs};
+use fuseline_ir::hop::{Function, HopDag, HopId, HopOp, Inputs, OperatorId};
 use fuseline_passes::cost::Predictions;
 
 /// A compiled block.
@@ -12,12 +12,29 @@ pub struct CompiledDag {
     pub dag: HopDag,
     /// What the cost model expects of its operators.
     pub predictions: Predictions,
-    /// The plans of its generated operators: found again with the block, none of them is looked up.
-    pub plans: u64,
+    /// Its generated operators, one for each plan: found again with the block, none of them is looked up.
+    pub(crate) operators: Vec<OperatorId>,
+    /// What is known of its fusion plan.
+    pub(crate) decided: Decided,
     /// Its evaluation.
     pub(crate) steps: Vec<Step>,
     /// Whether an output is the last to need its value, by position.
     pub(crate) is_last_use: Vec<bool>,
+}
+
+/// What is known of a fusion plan.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Decided {
+    /// Whether plans were searched for, which some modes do not.
+    pub(crate) is_searched: bool,
+    /// Plan partitions.
+    pub(crate) partitions: u64,
+    /// Partitions among them whose plan is proven to be the cheapest.
+    pub(crate) optimal: u64,
+    /// The share of the plan's cost by which another one may be cheaper; none where nothing is proven.
+    pub(crate) gap: Option<f64>,
+    /// Fused operators of the plan that could not be made, and stay unfused.
+    pub(crate) rejected: u64,
 }
 
 /// The evaluation of an operator.
@@ -38,8 +55,8 @@ pub(crate) struct Step {
 }
 
 impl CompiledDag {
-    /// A DAG, the prices of its operators, and how many generated ones there are.
-    pub(crate) fn new(dag: HopDag, predictions: Predictions, plans: u64) -> Self {
+    /// A DAG, the prices of its operators, the generated ones among them, and what is known of their plan.
+    pub(crate) fn new(dag: HopDag, predictions: Predictions, operators: Vec<OperatorId>, decided: Decided) -> Self {
         let mut uses = uses(&dag);
         let given: Vec<HopId> = given_away(&dag, &uses);
         let mut steps = Vec::with_capacity(dag.hops.len());
@@ -62,7 +79,17 @@ impl CompiledDag {
             uses[output] == 0
         };
         let is_last_use = dag.outputs.iter().map(|output| output.hop).map(last_use).collect();
-        CompiledDag { dag, predictions, plans, steps, is_last_use }
+        CompiledDag { dag, predictions, operators, decided, steps, is_last_use }
+    }
+
+    /// A DAG without generated operators.
+    pub(crate) fn unfused(dag: HopDag, predictions: Predictions) -> Self {
+        CompiledDag::new(dag, predictions, Vec::new(), Decided::default())
+    }
+
+    /// How many plans its generated operators have.
+    pub(crate) fn plans(&self) -> u64 {
+        self.operators.len() as u64
     }
 }
 

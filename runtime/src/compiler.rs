@@ -6,10 +6,11 @@
 //! sized DAG and nothing else.
 
 use crate::block_cache::{BlockCache, BlockKey, Signature};
-use crate::compiled_dag::CompiledDag;
+use crate::compiled_dag::{CompiledDag, Decided};
 use crate::engine::Engine;
 use crate::environment::{Mode, OptimizerEnvironment};
 use crate::error::{Origins, RuntimeError, RuntimeErrorKind};
+use crate::kept_plans::KeptPlan;
 use crate::plan_cache::CacheAnswer;
 use crate::scalar_block::ScalarBlock;
 use crate::sketches::sketch_of;
@@ -44,7 +45,7 @@ pub enum CompileStage<'a> {
     Operator(OperatorId, &'a CompiledCPlan),
 }
 
-/// Gets every stage of every compilation.
+/// Gets every stage of every compilation. Where there is one, nothing is taken from what other processes kept.
 pub type Observer<'a> = dyn FnMut(CompileStage<'_>) + Send + 'a;
 
 /// Compiles blocks of one run.
@@ -52,7 +53,7 @@ pub(crate) struct DagCompiler<'a> {
     engine: &'a Engine,
     blocks: &'a mut HashMap<BlockKey, BlockCache>,
     statistics: Statistics,
-    observer: &'a mut Observer<'a>,
+    observer: Option<&'a mut Observer<'a>>,
 }
 
 impl<'a> DagCompiler<'a> {
@@ -60,7 +61,7 @@ impl<'a> DagCompiler<'a> {
     pub(crate) fn new(
         engine: &'a Engine,
         blocks: &'a mut HashMap<BlockKey, BlockCache>,
-        observer: &'a mut Observer<'a>,
+        observer: Option<&'a mut Observer<'a>>,
     ) -> Self {
         DagCompiler { engine, blocks, statistics: Statistics::default(), observer }
     }
@@ -95,7 +96,7 @@ impl<'a> DagCompiler<'a> {
         let block = self.blocks.entry(BlockKey::of(dag, self.engine.fingerprint)).or_default();
         let (signature, sized) = loop {
             if let Some(known) = block.with_variables(dag, variables) {
-                self.statistics.add_found_block(known.plans);
+                self.statistics.add_found_block(known.plans());
                 return Ok(known);
             }
             let signature = Signature::of(dag, variables, block.size_variables());
@@ -105,16 +106,61 @@ impl<'a> DagCompiler<'a> {
             }
         };
         if let Some(known) = block.with_sizes(&signature, &sized) {
-            self.statistics.add_found_block(known.plans);
+            self.statistics.add_found_block(known.plans());
             return Ok(known);
         }
         let sketch = |name: &str| Some((name.to_owned(), Arc::new(variables.get(name).and_then(sketch_of)?)));
         let sketches = inputs_worth_a_sketch(&sized).into_iter().filter_map(sketch).collect();
-        let compiled = compile_dag(self.engine, &sized, sketches, &mut self.statistics, self.observer)?;
-        let compiled = Arc::new(compiled);
+        let observer = self.observer.as_deref_mut();
+        let compiled = Arc::new(compile_dag(self.engine, &sized, sketches, &mut self.statistics, observer)?);
         self.statistics.recompilations += u64::from(block.keep(signature, sized, Arc::clone(&compiled), variables));
         Ok(compiled)
     }
+}
+
+/// Compiles one DAG with sizes, for sparse variables of which these sketches are at hand: by the plan that another
+/// process kept, where nobody observes, and else by one that is kept now.
+///
+/// # Errors
+/// A bug of the backend.
+pub fn compile_dag(
+    engine: &Engine,
+    sized: &HopDag,
+    sketches: InputSketches,
+    statistics: &mut Statistics,
+    observer: Option<&mut Observer<'_>>,
+) -> Result<CompiledDag, RuntimeError> {
+    let start = Instant::now();
+    let Some(kept) = KeptPlan::of(engine, sized, &sketches) else {
+        return compile_anew(engine, sized, sketches, statistics, observer);
+    };
+    if observer.is_none()
+        && let Some(restored) = restored(engine, &kept, statistics, start)
+    {
+        return Ok(restored);
+    }
+    let compiled = compile_anew(engine, sized, sketches, statistics, observer)?;
+    let cplans = compiled.operators.iter().map(|&operator| engine.plan_cache.plan(operator)).collect();
+    kept.keep(&compiled, cplans);
+    Ok(compiled)
+}
+
+/// A block compiled, since `start`, by the plan that another process kept; none where there is none or the backend
+/// refuses some of it.
+fn restored(engine: &Engine, kept: &KeptPlan<'_>, statistics: &mut Statistics, start: Instant) -> Option<CompiledDag> {
+    let plan = kept.find()?;
+    let codegen_before = statistics.codegen_seconds;
+    let mut batches = Batches::new(engine, statistics);
+    if batches.compile(&plan.cplans).iter().any(Result::is_err) {
+        return None;
+    }
+    let operators = batches.operators;
+    let compiled = plan.compiled(operators)?;
+    statistics.cplans += compiled.plans();
+    statistics.dags_restored += 1;
+    statistics.add_decided(&compiled.decided);
+    statistics.optimize_seconds += start.elapsed().as_secs_f64() - (statistics.codegen_seconds - codegen_before);
+    Some(compiled)
 }
 
 /// The size of a value; where its format is dense it counts as having no zeros.
@@ -150,19 +196,20 @@ fn sized(dag: &HopDag, environment: &SizeEnvironment) -> Result<HopDag, RuntimeE
     Ok(sized)
 }
 
-/// Compiles one DAG with sizes: rewrites, in the Gen modes together with fusion, for sparse variables of which these
-/// sketches are at hand.
-///
-/// # Errors
-/// A bug of the backend.
-pub fn compile_dag(
+/// Rewrites a DAG with sizes, in the Gen modes together with fusion.
+fn compile_anew(
     engine: &Engine,
     sized: &HopDag,
     sketches: InputSketches,
     statistics: &mut Statistics,
-    observer: &mut Observer<'_>,
+    observer: Option<&mut Observer<'_>>,
 ) -> Result<CompiledDag, RuntimeError> {
     let start = Instant::now();
+    let mut nobody = |_: CompileStage<'_>| {};
+    let observer = match observer {
+        Some(observer) => observer,
+        None => &mut nobody,
+    };
     let codegen_before = statistics.codegen_seconds;
     observer(CompileStage::Sized(sized));
     let environment = &engine.options.environment;
@@ -175,7 +222,7 @@ pub fn compile_dag(
                 fused_by_hand(environment, &rewritten, observer)
             } else {
                 let predictions = options.model.predict(&options.context(&rewritten));
-                CompiledDag::new(rewritten, predictions, 0)
+                CompiledDag::unfused(rewritten, predictions)
             }
         }
         Some(policy) => {
@@ -197,7 +244,7 @@ fn fused_by_hand(environment: &OptimizerEnvironment, dag: &HopDag, observer: &mu
     observer(CompileStage::Fusion(Stage::Replaced(&dag)));
     let mut predictions = options.model.predict(&options.context(&dag));
     fused::predict(&options.model, &options.template_limits, &dag, &mut predictions);
-    CompiledDag::new(dag, predictions, 0)
+    CompiledDag::unfused(dag, predictions)
 }
 
 /// Compiles plans batch by batch.
@@ -210,7 +257,11 @@ struct Batches<'a> {
     failure: Option<BackendError>,
 }
 
-impl Batches<'_> {
+impl<'a> Batches<'a> {
+    fn new(engine: &'a Engine, statistics: &'a mut Statistics) -> Self {
+        Batches { engine, statistics, operators: Vec::new(), failure: None }
+    }
+
     fn compile(&mut self, plans: &[VerifiedCPlan]) -> Vec<Result<OperatorId, Unsupported>> {
         let start = Instant::now();
         let answers = self.engine.plan_cache.get_or_compile(plans, self.engine.backend());
@@ -244,7 +295,7 @@ fn fuse(
     statistics: &mut Statistics,
     observer: &mut Observer<'_>,
 ) -> Result<CompiledDag, RuntimeError> {
-    let mut batches = Batches { engine, statistics, operators: Vec::new(), failure: None };
+    let mut batches = Batches::new(engine, statistics);
     let mut on_stage = |stage: Stage<'_>| observer(CompileStage::Fusion(stage));
     let (fused, report) =
         realize(&chosen.dag, &chosen.planned, options, &mut |plans| batches.compile(plans), &mut on_stage);
@@ -255,19 +306,20 @@ fn fuse(
     statistics.cplans += report.cplans as u64;
     statistics.plans_costed += report.search.costed();
     statistics.operators_priced += report.search.operators;
-    statistics.partitions += report.partitions as u64;
-    statistics.partitions_optimal += report.optimal as u64;
-    match report.gap {
-        Some(gap) => statistics.plan_gap = statistics.plan_gap.max(gap),
-        None => statistics.dags_unproven += 1,
-    }
+    let decided = Decided {
+        is_searched: true,
+        partitions: report.partitions as u64,
+        optimal: report.optimal as u64,
+        gap: report.gap,
+        rejected: report.rejected.len() as u64,
+    };
+    statistics.add_decided(&decided);
     for rejection in &report.rejected {
         *statistics.unsupported.entry(rejection.reason.clone()).or_default() += 1;
     }
-    let plans = operators.len() as u64;
-    for operator in operators {
+    for &operator in &operators {
         let compiled = engine.plan_cache.operator(operator, engine.backend())?;
         observer(CompileStage::Operator(operator, &compiled));
     }
-    Ok(CompiledDag::new(fused, report.predictions, plans))
+    Ok(CompiledDag::new(fused, report.predictions, operators, decided))
 }

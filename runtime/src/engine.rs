@@ -1,5 +1,6 @@
 //! The engine: configuration, threads, memory, backend and plan cache, shared by the runs of a session.
 
+use crate::code_folder::CodeFolder;
 use crate::environment::{Fingerprint, OptimizerEnvironment};
 use crate::error::RuntimeErrorKind;
 use crate::plan_cache::PlanCache;
@@ -23,6 +24,8 @@ pub struct EngineOptions {
     pub memory_budget: u64,
     /// Bytes of a strip of rows: [`fuseline_ir::work::STRIP_BYTES`] but in tests, since results depend on it.
     pub strip_bytes: u64,
+    /// Where plans are kept for other processes.
+    pub code_folder: Option<Arc<CodeFolder>>,
 }
 
 /// Everything that runs share.

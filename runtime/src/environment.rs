@@ -86,6 +86,13 @@ impl fmt::Display for OptimizerEnvironment {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Fingerprint(blake3::Hash);
 
+impl Fingerprint {
+    /// All digits.
+    pub(crate) fn to_hex(self) -> String {
+        self.0.to_hex().to_string()
+    }
+}
+
 /// The first 16 digits.
 impl fmt::Display for Fingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

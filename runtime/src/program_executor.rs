@@ -44,7 +44,7 @@ pub fn run_program(
     variables: &mut Variables,
     output: &mut (dyn Write + Send),
     statistics: &mut Statistics,
-    observer: &mut Observer<'_>,
+    observer: Option<&mut Observer<'_>>,
 ) -> Result<(), RuntimeError> {
     engine.buffers().budget().restart_peaks();
     let before = Counts::of(engine);
@@ -52,7 +52,11 @@ pub fn run_program(
     let is_small = !compiled.blocks.is_empty() && is_small(program, variables);
     let mut executor = ProgramExecutor {
         evaluations: Evaluations::new(evaluator, &mut compiled.evaluated),
-        compiler: DagCompiler::new(engine, &mut compiled.blocks, observer),
+        compiler: DagCompiler::new(
+            engine,
+            &mut compiled.blocks,
+            observer.map(|observer| observer as &mut Observer<'_>),
+        ),
         output,
         scalars: Vec::new(),
         depth: 0,
@@ -63,6 +67,7 @@ pub fn run_program(
     let result = result.unwrap_or_else(|abort| Err(memory::error_of(engine, "the program".to_owned(), abort)));
     statistics.merge(executor.compiler.into_statistics());
     statistics.add_counts(before, Counts::of(engine));
+    statistics.add_damaged(engine.options.code_folder.as_deref());
     statistics.add_peaks(engine.buffers().budget());
     result
 }

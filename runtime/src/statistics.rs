@@ -1,12 +1,14 @@
 //! Counters and times of a run (`--stats`).
 
+use crate::code_folder::CodeFolder;
+use crate::compiled_dag::Decided;
 use crate::engine::Engine;
 use fuseline_matrix::Budget;
 use fuseline_passes::memory::bytes_text;
 use fuseline_skeletons::BackendActivity;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::time::Duration;
 
 /// What a run did.
@@ -23,7 +25,9 @@ pub struct Statistics {
     pub execute_seconds: f64,
     /// DAGs taken through the optimizer: a block for each set of sizes that it meets.
     pub dags_optimized: u64,
-    /// DAGs among them that had been optimized before, for other sizes.
+    /// DAGs that did not go through it, since another process had kept their plans.
+    pub dags_restored: u64,
+    /// DAGs among both that had been compiled before, for other sizes.
     pub recompilations: u64,
     /// Executions of blocks that were compiled already for their sizes.
     pub block_cache_hits: u64,
@@ -42,7 +46,7 @@ pub struct Statistics {
     pub plan_gap: f64,
     /// DAGs for whose plans nothing is proven: only the exact solver counts whatever multi-aggregates may merge.
     pub dags_unproven: u64,
-    /// CPlans constructed.
+    /// CPlans of these DAGs, constructed or restored. Each is compiled, or found in the plan cache.
     pub cplans: u64,
     /// Operators compiled by the backend.
     pub operators_compiled: u64,
@@ -56,6 +60,8 @@ pub struct Statistics {
     pub code_restored: u64,
     /// Bytes of machine code of both.
     pub code_bytes: u64,
+    /// Entries of the code folder that were damaged, and of no use.
+    pub kept_damaged: u64,
     /// Calls of generated code.
     pub genexec_calls: u64,
     /// Cells that these calls processed.
@@ -88,6 +94,29 @@ pub struct Statistics {
     pub unsupported: BTreeMap<String, u64>,
     /// Operators by the time spent in them.
     pub heavy_hitters: BTreeMap<String, HeavyHitter>,
+}
+
+/// How many of those that were looked for were found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HitRate {
+    /// Found.
+    pub hits: u64,
+    /// Looked for.
+    pub of: u64,
+}
+
+impl HitRate {
+    /// The share that was found; 0 where nothing was looked for.
+    pub fn share(self) -> f64 {
+        self.hits as f64 / self.of.max(1) as f64
+    }
+}
+
+/// `19 of 20 (95.0 %)`.
+impl fmt::Display for HitRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {} ({:.1} %)", self.hits, self.of, 100.0 * self.share())
+    }
 }
 
 /// Executions of one kind of operator.
@@ -168,6 +197,11 @@ impl Statistics {
         }
     }
 
+    /// Adds the damaged entries that were met since a run told of them: when its script was compiled, and in it.
+    pub(crate) fn add_damaged(&mut self, folder: Option<&CodeFolder>) {
+        self.kept_damaged += folder.map_or(0, CodeFolder::take_damaged);
+    }
+
     /// Adds what an engine counted between two moments.
     pub(crate) fn add_counts(&mut self, before: Counts, after: Counts) {
         self.genexec_calls += after.calls - before.calls;
@@ -187,6 +221,19 @@ impl Statistics {
         self.codegen_seconds += (after.backend.waited - before.backend.waited).as_secs_f64();
     }
 
+    /// Counts what is known of the fusion plan of a DAG.
+    pub(crate) fn add_decided(&mut self, decided: &Decided) {
+        if !decided.is_searched {
+            return;
+        }
+        self.partitions += decided.partitions;
+        self.partitions_optimal += decided.optimal;
+        match decided.gap {
+            Some(gap) => self.plan_gap = self.plan_gap.max(gap),
+            None => self.dags_unproven += 1,
+        }
+    }
+
     /// Counts an execution of a block that was compiled already for its sizes, with this many plans.
     pub(crate) fn add_found_block(&mut self, plans: u64) {
         self.block_cache_hits += 1;
@@ -199,12 +246,25 @@ impl Statistics {
         self.scalar_operations += operations;
     }
 
+    /// The CPlans that were constructed, or restored, and looked up in the plan cache, and those among them that were
+    /// found there: what the paper counts (P189).
+    pub fn plan_hits(&self) -> HitRate {
+        HitRate { hits: self.plan_cache_hits, of: self.cplans }
+    }
+
+    /// The executions of blocks, and those among them whose block was compiled already for its sizes.
+    pub fn block_hits(&self) -> HitRate {
+        let hits = self.block_cache_hits;
+        HitRate { hits, of: hits + self.dags_optimized + self.dags_restored }
+    }
+
     /// The CPlans that executions of blocks needed, and those among them that were found: in the plan cache, or with a
     /// block that was compiled already for its sizes.
     ///
-    /// This is what a system counts that compiles a block again for each execution: the rate in which plans are found.
-    pub fn plans_found(&self) -> (u64, u64) {
-        (self.cplans + self.plans_of_found_blocks, self.plan_cache_hits + self.plans_of_found_blocks)
+    /// A system that compiles a block again for each execution, as the paper's does, constructs and looks up all of these.
+    pub fn plans_found(&self) -> HitRate {
+        let with_blocks = self.plans_of_found_blocks;
+        HitRate { hits: self.plan_cache_hits + with_blocks, of: self.cplans + with_blocks }
     }
 
     /// Adds the counts and times of another run.
@@ -214,6 +274,7 @@ impl Statistics {
         self.codegen_seconds += other.codegen_seconds;
         self.execute_seconds += other.execute_seconds;
         self.dags_optimized += other.dags_optimized;
+        self.dags_restored += other.dags_restored;
         self.recompilations += other.recompilations;
         self.block_cache_hits += other.block_cache_hits;
         self.scalar_operations += other.scalar_operations;
@@ -230,6 +291,7 @@ impl Statistics {
         self.code_generated += other.code_generated;
         self.code_restored += other.code_restored;
         self.code_bytes += other.code_bytes;
+        self.kept_damaged += other.kept_damaged;
         self.genexec_calls += other.genexec_calls;
         self.genexec_cells += other.genexec_cells;
         self.genexec_rows += other.genexec_rows;
@@ -292,8 +354,11 @@ impl Statistics {
         line("codegen", format!("{:.4} s", self.codegen_seconds));
         line("execute", format!("{:.4} s", self.execute_seconds));
         line("DAGs optimized", self.dags_optimized.to_string());
+        if self.dags_restored > 0 {
+            line("DAGs restored", self.dags_restored.to_string());
+        }
         line("recompilations", self.recompilations.to_string());
-        line("block cache hits", self.block_cache_hits.to_string());
+        line("block cache hits", self.block_hits().to_string());
         if self.scalar_operations > 0 {
             line("scalar operations", format!("{} that were not timed", self.scalar_operations));
         }
@@ -311,12 +376,13 @@ impl Statistics {
             "machine code",
             format!("{} generated, {} restored, {} bytes", self.code_generated, self.code_restored, self.code_bytes),
         );
-        line("plan cache hits", self.plan_cache_hits.to_string());
-        let (needed, found) = self.plans_found();
-        if needed > 0 {
-            let share = 100.0 * found as f64 / needed as f64;
+        if self.kept_damaged > 0 {
+            line("damaged files", format!("{} in the folder of code", self.kept_damaged));
+        }
+        line("plan cache hits", self.plan_hits().to_string());
+        if self.plans_of_found_blocks > 0 {
             let with_blocks = self.plans_of_found_blocks;
-            line("plans found", format!("{found} of {needed} ({share:.1} %), {with_blocks} with their blocks"));
+            line("plans found", format!("{}, {with_blocks} with their blocks", self.plans_found()));
         }
         let per_call = self.genexec_cells.checked_div(self.genexec_calls).unwrap_or(0);
         line("genexec calls", format!("{} ({per_call} cells per call)", self.genexec_calls));

@@ -9,7 +9,7 @@ use crate::prepared::as_declared;
 use crate::session::Session;
 use fuseline_ir::DataType;
 use fuseline_ir::hop::HopOp;
-use fuseline_runtime::{Observer, RuntimeValue, Statistics, Variables};
+use fuseline_runtime::{RuntimeValue, Statistics, Variables};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// let exprs = session.compile_exprs(&[Matrix::symbol("X").sum().into(), Matrix::symbol("X").t().into()])?;
 /// assert_eq!(exprs.symbols().collect::<Vec<_>>(), [("X", DataType::MATRIX)]);
 /// let inputs = Variables::from([("X".to_owned(), Dense::from_vec(1, 2, vec![1.0, 2.0]).into())]);
-/// let (values, _) = session.run_exprs(&exprs, inputs, &mut |_| {})?;
+/// let (values, _) = session.run_exprs(&exprs, inputs)?;
 /// assert_eq!(values[0].as_f64(), Some(3.0));
 /// assert_eq!(values[1].size().known_dims(), Some((2, 1)));
 /// # Ok::<(), fuseline::Error>(())
@@ -100,15 +100,14 @@ impl Session {
     /// # Errors
     /// Operands that do not fit, or an operator that fails.
     pub fn compile_exprs(&self, exprs: &[Expr]) -> Result<CompiledExprs, Error> {
-        self.compute(&constants(exprs), &mut |_| {})?;
+        self.compute(&constants(exprs))?;
         let program = ExprProgram::of(exprs)?;
         let kept = self.kept_program(&program)?;
         let ExprProgram { captured, symbols, .. } = program;
         Ok(CompiledExprs { kept, symbols, captured, outputs: exprs.len() })
     }
 
-    /// Runs expressions on the values of their symbols; `observer` gets every stage of what is compiled for them.
-    /// The example of [`CompiledExprs`] shows it.
+    /// Runs expressions on the values of their symbols. The example of [`CompiledExprs`] shows it.
     ///
     /// # Errors
     /// A symbol without a value or with one of another type, or an operator that fails.
@@ -116,14 +115,13 @@ impl Session {
         &self,
         exprs: &CompiledExprs,
         mut inputs: Variables,
-        observer: &mut Observer<'_>,
     ) -> Result<(Vec<RuntimeValue>, Statistics), Error> {
         let mut variables = exprs.captured.clone();
         for Symbol { name, data_type: expected, variable } in &exprs.symbols {
             let value = inputs.remove(&**name).ok_or_else(|| Error::UnboundInput(name.to_string()))?;
             variables.insert(variable.clone(), as_declared(name, value, *expected)?);
         }
-        self.run_kept(&exprs.kept, variables, exprs.outputs, observer)
+        self.run_kept(&exprs.kept, variables, exprs.outputs, None)
     }
 }
 
@@ -177,7 +175,7 @@ impl<O: Outputs> Compiled<'_, O> {
     /// # Errors
     /// A symbol that was never bound, or an operator that fails.
     pub fn run(&mut self) -> Result<O::Values, Error> {
-        let (values, statistics) = self.session.run_exprs(&self.exprs, self.bound.clone(), &mut |_| {})?;
+        let (values, statistics) = self.session.run_exprs(&self.exprs, self.bound.clone())?;
         self.statistics = statistics;
         taken(&self.outputs, values)
     }

@@ -176,27 +176,47 @@ impl Session {
     pub fn eval_with_statistics<O: Outputs>(&self, outputs: O) -> Result<(O::Values, Statistics), Error> {
         let mut exprs = Vec::new();
         outputs.append_to(&mut exprs);
-        let statistics = self.compute(&exprs, &mut |_| {})?;
+        let statistics = self.compute(&exprs)?;
         let values = exprs.iter().filter_map(Expr::known_value).collect();
         Ok((taken(&outputs, values)?, statistics))
     }
 
-    /// Computes expressions, each of which keeps its value; `observer` gets every stage of what is compiled for them.
+    /// Computes expressions, each of which keeps its value.
     ///
     /// ```
     /// use fuseline::{Matrix, Session};
     ///
     /// let sum = Matrix::full(2, 2, 0.5).sum();
-    /// let mut stages = 0;
-    /// Session::builder().build()?.compute(&[sum.as_expr().clone()], &mut |_| stages += 1)?;
-    /// assert!(stages > 0);
+    /// Session::builder().build()?.compute(&[sum.as_expr().clone()])?;
     /// assert_eq!(sum.as_expr().known_value().and_then(|value| value.as_f64()), Some(2.0));
     /// # Ok::<(), fuseline::Error>(())
     /// ```
     ///
     /// # Errors
     /// What makes [`Session::eval`] fail.
-    pub fn compute(&self, exprs: &[Expr], observer: &mut Observer<'_>) -> Result<Statistics, Error> {
+    pub fn compute(&self, exprs: &[Expr]) -> Result<Statistics, Error> {
+        self.compute_with(exprs, None)
+    }
+
+    /// Computes expressions as [`Session::compute`] does; `observer` gets every stage of what is compiled for them.
+    ///
+    /// ```
+    /// use fuseline::{Matrix, Session};
+    ///
+    /// let sum = Matrix::full(2, 2, 0.5).sum();
+    /// let mut stages = 0;
+    /// Session::builder().build()?.compute_observed(&[sum.as_expr().clone()], &mut |_| stages += 1)?;
+    /// assert!(stages > 0);
+    /// # Ok::<(), fuseline::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// What makes [`Session::eval`] fail.
+    pub fn compute_observed(&self, exprs: &[Expr], observer: &mut Observer<'_>) -> Result<Statistics, Error> {
+        self.compute_with(exprs, Some(observer))
+    }
+
+    fn compute_with(&self, exprs: &[Expr], observer: Option<&mut Observer<'_>>) -> Result<Statistics, Error> {
         for expr in exprs.iter().filter(|expr| expr.depth() > LONG) {
             self.shorten(expr)?;
         }
@@ -204,7 +224,11 @@ impl Session {
     }
 
     /// Computes expressions as one program.
-    pub(super) fn compute_together(&self, exprs: &[Expr], observer: &mut Observer<'_>) -> Result<Statistics, Error> {
+    pub(super) fn compute_together(
+        &self,
+        exprs: &[Expr],
+        observer: Option<&mut Observer<'_>>,
+    ) -> Result<Statistics, Error> {
         let mut pending: Vec<Expr> = Vec::new();
         for expr in exprs {
             if expr.known_value().is_none() && !pending.iter().any(|known| known.is_same(expr)) {
@@ -232,7 +256,7 @@ impl Session {
         kept: &KeptProgram,
         inputs: Variables,
         outputs: usize,
-        observer: &mut Observer<'_>,
+        observer: Option<&mut Observer<'_>>,
     ) -> Result<(Vec<RuntimeValue>, Statistics), Error> {
         let mut outcome = kept.with_compiled(|script, compiled| {
             self.run_compiled(script, compiled, inputs, &mut std::io::sink(), observer)

@@ -41,11 +41,11 @@ impl Session {
     pub fn shorten(&self, root: &Expr) -> Result<(), Error> {
         let cuts = recurring_depths(root);
         if cuts.is_empty() {
-            self.compute_together(std::slice::from_ref(root), &mut |_| {})?;
+            self.compute_together(std::slice::from_ref(root), None)?;
             return Ok(());
         }
         for crossing in crossing(root, &cuts) {
-            self.compute_together(&crossing, &mut |_| {})?;
+            self.compute_together(&crossing, None)?;
         }
         measure_depth(root);
         Ok(())

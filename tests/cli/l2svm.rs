@@ -64,6 +64,8 @@ fn the_model_has_the_same_bits_in_every_configuration() {
         &["--plan-cache", "off"][..],
         &["--prims", "shared"],
         &["--prims", "inlined"],
+        &["--llvm-opt", "O1"],
+        &["--llvm-opt", "O2"],
         &["--llvm-opt", "O3"],
         &["--enumeration", "partition"],
     ] {

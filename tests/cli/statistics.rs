@@ -21,6 +21,7 @@ fn count(statistics: &Value, field: &str) -> u64 {
 const TIMES: &[&str] = &["parse_seconds", "optimize_seconds", "codegen_seconds", "execute_seconds"];
 const COUNTS: &[&str] = &[
     "dags_optimized",
+    "dags_restored",
     "recompilations",
     "block_cache_hits",
     "scalar_operations",
@@ -36,6 +37,7 @@ const COUNTS: &[&str] = &[
     "code_generated",
     "code_restored",
     "code_bytes",
+    "kept_damaged",
     "genexec_calls",
     "genexec_cells",
     "genexec_rows",
@@ -150,6 +152,8 @@ fn plans_of_found_blocks_count_as_found() {
     assert_eq!(counts(20), [1, 0, 19]);
     let told = run(20, &["--stats"]);
     assert!(told.contains("19 of 20 (95.0 %), 19 with their blocks"), "{told}");
+    // Of the plan that was constructed none was there.
+    assert!(told.contains("plan cache hits            0 of 1 (0.0 %)"), "{told}");
 }
 
 #[test]

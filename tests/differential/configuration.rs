@@ -132,7 +132,11 @@ impl Tier {
         Tier {
             cpu: cpus.choose(random).copied().unwrap_or_default(),
             primitives: *PRIMITIVES.choose(random).expect("some"),
-            llvm: if random.random_bool(0.15) { LlvmLevel::O3 } else { LlvmLevel::Direct },
+            llvm: if random.random_bool(0.15) {
+                *LlvmLevel::ALL.choose(random).expect("some")
+            } else {
+                LlvmLevel::Direct
+            },
             threads: Tier::draw(random).threads,
             backend: if random.random_bool(0.25) { BackendKind::Tiered } else { BackendKind::Llvm },
         }

@@ -111,8 +111,8 @@ const ORDERS: &[Order] = &[
     Order {
         folder: "runtime/src",
         path: "",
-        modules: "threads plan_cache code_folder scalars value transform map tokenize format error environment progress engine statistics \
-                  memory sketches compiled_dag scalar_block block_cache compiler files operators dag_executor evaluation \
+        modules: "threads plan_cache code_folder scalars value transform map tokenize format error environment progress engine compiled_dag \
+                  statistics memory sketches kept_dag kept_plans scalar_block block_cache compiler files operators dag_executor evaluation \
                   program_executor",
     },
     Order {

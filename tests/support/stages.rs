@@ -12,7 +12,9 @@ use fuseline_passes::joint::explain_choice;
 use fuseline_passes::liveness::assigned_variables;
 use fuseline_passes::pipeline::OptimizerOptions;
 use fuseline_passes::program::{ProgramOptions, simplify_program};
-use fuseline_passes::rewrite::{RewriteOptions, explain_rewrites, rewrite as rewrite_dag, summarize_rewrites};
+use fuseline_passes::rewrite::{
+    RewriteOptions, explain_rewrites, rewrite as rewrite_dag, simplify, summarize_rewrites,
+};
 use fuseline_passes::size::{SizeEnvironment, explain_sizes};
 
 /// Every subtest. A new stage is one line here.
@@ -173,7 +175,8 @@ fn simplified(input: &Input<'_>) -> Result<String, String> {
         Some(other) => return Err(format!("`{other}` is no pass")),
     };
     let results = assigned_variables(&program);
-    let result = simplify_program(&mut program, &SizeEnvironment::new(), &results, options, &rewrites);
+    let mut simplify_dags = |dags: &mut [HopDag]| dags.iter_mut().for_each(|dag| *dag = simplify(dag, &rewrites));
+    let result = simplify_program(&mut program, &SizeEnvironment::new(), &results, options, &mut simplify_dags);
     let wrong = program.verify();
     match (result, wrong) {
         (Ok(()), Ok(())) => Ok(format!("{program}\n")),

@@ -43,6 +43,7 @@ const HELP: &str = "\
   bench compile [--quick] [CASE][/STAGE]
                                      what compilation costs, stage by stage, into docs/compile.md unless quick or filtered
   bench algorithms [NAME]            the script library in every mode, into docs/algorithms.md
+  bench levels [ROUNDS]              LLVM's levels of optimization: compile times, and times of operators
   bench narrow [MEGABYTES]           products of values narrower than doubles, beyond the caches
   bench primitives [NAME]            vector primitives against loops over single values
   bench sparse [--rounds N] [--only TEXT] [--kept-apart] [--python PATH] [--calibrate]

@@ -13,6 +13,7 @@ use fuseline::ir::DataType;
 use fuseline::{
     BackendKind, CompileOptions, LlvmLevel, Mode, Outcome, PreparedScript, ScriptInterface, Session, Statistics,
 };
+use fuseline_runtime::HitRate;
 use std::hint::black_box;
 use workloads::{Needs, Workload, workloads};
 
@@ -77,11 +78,11 @@ fn parts(measured: &[Measured]) -> Vec<Part> {
             "The first run of each script in a new session with nothing compiled: the time in the optimizer, and the \
              time that the run waited for code, where units are interpreted meanwhile (the default), where nothing \
              runs until LLVM is done (*LLVM alone*), with the code that an earlier session kept in a folder, with \
-             LLVM's whole pipeline (*O3*) and without a plan cache; the plans *compiled* for the script, those that \
-             executions of its blocks needed (*plans*), the part of these that was found *in cache*, that which was \
-             found *with block*, since the block was compiled already for its sizes and looked up no plan, and the \
-             share of both (*hits*). The paper's system compiles blocks again when they are executed, and looks up all of \
-             its plans: its share is the last column. What plans are enumerated is the subject of `docs/optimizer.md`.",
+             LLVM's whole pipeline (*O3*) and without a plan cache; the operators *compiled* for the script, the *CPlans* \
+             that were constructed and looked up, those of them that were found *in cache*, and their share (*hits*). \
+             Executions of blocks *needed* more plans, most of which came *with block*, since it was compiled already for \
+             its sizes and constructed none; *found* is the share of both. The paper's system compiles blocks again when \
+             they are executed, and constructs and looks up all of these plans: its share is the last column. What plans are enumerated is the subject of `docs/optimizer.md`.",
         ),
         compilation(measured),
     ]
@@ -235,17 +236,19 @@ fn compilation(measured: &[Measured]) -> Part {
         "LLVM, O3",
         "LLVM, no cache",
         "compiled",
-        "plans",
+        "CPlans",
         "in cache",
-        "with block",
         "hits",
+        "needed",
+        "with block",
+        "found",
         "paper's hits",
     ];
     let rows = measured.iter().map(|row| {
         let first = row.first_of_gen();
         let (hits, plans) = row.workload.paper_hits;
-        let share = |hits: f64, plans: f64| format!("{:.1} %", 100.0 * hits / plans.max(1.0));
-        let (needed, found) = first.plans_found();
+        let share = |rate: HitRate| format!("{:.1} %", 100.0 * rate.share());
+        let found = first.plans_found();
         vec![
             row.workload.name.to_owned(),
             row.workload.on.clone(),
@@ -256,11 +259,13 @@ fn compilation(measured: &[Measured]) -> Part {
             time(row.waiting.optimised.codegen_seconds),
             time(row.waiting.uncached.codegen_seconds),
             first.operators_compiled.to_string(),
-            needed.to_string(),
-            first.plan_cache_hits.to_string(),
+            first.cplans.to_string(),
+            first.plan_hits().hits.to_string(),
+            share(first.plan_hits()),
+            found.of.to_string(),
             first.plans_of_found_blocks.to_string(),
-            share(found as f64, needed as f64),
-            share(f64::from(hits), f64::from(plans)),
+            share(found),
+            share(HitRate { hits: hits.into(), of: plans.into() }),
         ]
     });
     Part::table(&header, rows.collect())

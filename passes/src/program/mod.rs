@@ -15,8 +15,8 @@ pub use motion::move_invariants;
 
 use crate::blocks::each_dag;
 use crate::liveness::remove_dead_outputs;
-use crate::rewrite::{RewriteOptions, simplify};
 use crate::size::{SizeEnvironment, ValidationError, propagate_constants};
+use fuseline_ir::hop::HopDag;
 use fuseline_ir::program::Program;
 use std::collections::BTreeSet;
 
@@ -42,7 +42,10 @@ impl ProgramOptions {
     pub const NONE: ProgramOptions = ProgramOptions { constants: false, inlining: false, motion: false };
 }
 
-/// Simplifies a program: by the passes over blocks, and each DAG by the rewrites that need no sizes. The program starts
+/// Simplifies the DAGs of a program, as [`crate::rewrite::simplify`] does, or finds how that was done before.
+pub type Simplify<'a> = dyn FnMut(&mut [HopDag]) + 'a;
+
+/// Simplifies a program: by the passes over blocks, and its DAGs by the rewrites that need no sizes. The program starts
 /// with the variables `inputs`, and its variables `results` are needed at the end.
 ///
 /// # Errors
@@ -52,7 +55,7 @@ pub fn simplify_program(
     inputs: &SizeEnvironment,
     results: &BTreeSet<String>,
     options: ProgramOptions,
-    rewrites: &RewriteOptions,
+    simplify: &mut Simplify<'_>,
 ) -> Result<(), ValidationError> {
     if options.constants {
         propagate_constants(program, inputs)?;
@@ -65,7 +68,11 @@ pub fn simplify_program(
         }
     }
     remove_dead_outputs(program, results);
-    each_dag(program, &mut |dag| *dag = simplify(dag, rewrites));
+    let mut dags = Vec::new();
+    each_dag(program, &mut |dag| dags.push(std::mem::take(dag)));
+    simplify(&mut dags);
+    let mut simplified = dags.into_iter();
+    each_dag(program, &mut |dag| *dag = simplified.next().unwrap_or_default());
     if options.motion {
         move_invariants(program);
         remove_dead_outputs(program, results);

@@ -29,7 +29,7 @@ fn opened() -> Opened {
 impl Opened {
     /// The file of a key's entry.
     fn path_of(&self, number: usize) -> PathBuf {
-        self.path.join(self.store.name_of(&key(number)))
+        self.path.join(self.store.name_of(Kind::Code, &key(number)))
     }
 }
 
@@ -75,20 +75,21 @@ fn no_damage_goes_unnoticed() {
     for number in 0..entries {
         let (key, code) = (key(number), code(number));
         let intact = encode(&key, &code);
-        assert_eq!(decode(&intact, &key), Some(&code[..]));
+        assert_eq!(decode(&intact, &key).expect("it is intact"), Some(&code[..]));
+        let is_noticed = |entry: &[u8]| matches!(decode(entry, &key), Err(EntryError::Damaged));
         for length in 0..intact.len() {
-            assert_eq!(decode(&intact[..length], &key), None, "{length} bytes");
+            assert!(is_noticed(&intact[..length]), "{length} bytes");
         }
         let mut damaged = intact.clone();
         for place in 0..intact.len() {
             for change in 1..=255 {
                 damaged[place] = intact[place] ^ change;
-                assert_eq!(decode(&damaged, &key), None, "byte {place} changed by {change}");
+                assert!(is_noticed(&damaged), "byte {place} changed by {change}");
             }
             damaged[place] = intact[place];
         }
         damaged.push(0);
-        assert_eq!(decode(&damaged, &key), None, "a byte too many");
+        assert!(is_noticed(&damaged), "a byte too many");
     }
 }
 
@@ -101,9 +102,20 @@ fn damaged_files_are_replaced() {
     for length in (0..intact.len()).step_by(7) {
         fs::write(&path, &intact[..length]).expect("ours");
         assert_eq!(store.load(&key(1)), None, "{length} bytes");
+        assert_eq!(store.take_damaged(), 1);
         store.store(&key(1), &code(1));
         assert_eq!(store.load(&key(1)), Some(code(1)));
     }
+}
+
+#[test]
+fn kinds_of_entries_are_apart() {
+    let Opened { store, folder: _folder, .. } = opened();
+    store.keep(Kind::Plan, &key(1), b"a plan");
+    assert_eq!((store.find(Kind::Code, &key(1)), store.find(Kind::Plan, &key(1))), (None, Some(b"a plan".to_vec())));
+    store.store(&key(1), &code(1));
+    assert_eq!(store.find(Kind::Plan, &key(1)), Some(b"a plan".to_vec()));
+    assert_eq!((store.load(&key(1)), store.take_damaged()), (Some(code(1)), 0));
 }
 
 /// Names of one byte: most keys share their file with others.
@@ -139,7 +151,8 @@ fn readers_writers_and_evicters_do_not_disturb_each_other() {
     let turns = if is_long() { 10_000 } else { 300 };
     let hits: usize = std::thread::scope(|scope| {
         let work = |seed| {
-            let store = CodeFolder { capacity: 4_000, ..CodeFolder::open(&path).expect("the folder is ours") };
+            let store =
+                CodeFolder { capacity: 16 * LEAST_BYTES, ..CodeFolder::open(&path).expect("the folder is ours") };
             let random = &mut Pcg64Mcg::seed_from_u64(seed);
             let mut hits = 0;
             for _ in 0..turns {
@@ -175,11 +188,10 @@ fn the_entries_that_were_not_used_for_longest_make_room() {
         opened.store.store(&key(number), &code(0));
         age(&opened.path_of(number), 10_000 * (10 - number as u64));
     }
-    let bytes = fs::metadata(opened.path_of(0)).expect("there").len();
     // Key 0 is the oldest until it is used.
     assert!(opened.store.load(&key(0)).is_some());
     let Opened { store, path, folder: _folder } = opened;
-    let store = CodeFolder { capacity: 8 * bytes, ..store };
+    let store = CodeFolder { capacity: 8 * LEAST_BYTES, ..store };
     let (left, fresh) = (path.join(format!("{TEMPORARY}killed")), path.join(format!("{TEMPORARY}writing")));
     for path in [&left, &fresh] {
         fs::write(path, "a part of an entry").expect("ours");
@@ -287,7 +299,7 @@ fn a_folder_that_takes_the_place_of_the_open_one_is_not_looked_at() {
     assert_eq!(opened.store.load(&key(2)), None);
     opened.store.store(&key(3), &code(3));
     assert_eq!((opened.store.load(&key(3)), planted.load(&key(3))), (Some(code(3)), Some(code(77))));
-    assert!(moved.join(opened.store.name_of(&key(3))).exists());
+    assert!(moved.join(opened.store.name_of(Kind::Code, &key(3))).exists());
     // Nor is what a link leads to.
     fs::rename(path, opened.folder.path().join("planted")).expect("ours");
     std::os::unix::fs::symlink(opened.folder.path().join("planted"), path).expect("ours");

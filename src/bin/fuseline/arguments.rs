@@ -124,7 +124,13 @@ enum BackendName {
 enum LlvmOptName {
     /// No passes over LLVM's IR
     Direct,
-    /// LLVM's standard pipeline
+    /// LLVM's standard pipeline at its first level
+    #[value(name = "O1")]
+    O1,
+    /// At its second
+    #[value(name = "O2")]
+    O2,
+    /// At its third
     #[value(name = "O3")]
     O3,
 }
@@ -169,7 +175,7 @@ pub(crate) struct Options {
     #[arg(long, value_enum, value_name = "FORM", default_value = "auto")]
     prims: PrimsName,
 
-    /// Keep compiled operators: on (the code in the user's cache folder), off, or a folder for the code
+    /// Keep compiled operators: on (plans and code in the user's cache folder), off, or a folder for them
     #[arg(long, value_name = "on|off|DIR", default_value = "on")]
     plan_cache: String,
 
@@ -233,6 +239,8 @@ impl Options {
             },
             llvm: match self.llvm_opt {
                 LlvmOptName::Direct => LlvmLevel::Direct,
+                LlvmOptName::O1 => LlvmLevel::O1,
+                LlvmOptName::O2 => LlvmLevel::O2,
                 LlvmOptName::O3 => LlvmLevel::O3,
             },
             primitives: match self.prims {

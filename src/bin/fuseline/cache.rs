@@ -1,4 +1,4 @@
-//! The code that is kept for later runs (`--plan-cache`).
+//! The code and plans that are kept for later runs (`--plan-cache`).
 
 use crate::standard_error::tell;
 use fuseline::{CodeFolder, code_folder};
@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 /// What becomes of compiled operators.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PlanCache {
-    /// They are found again in the run, and their code in later ones.
+    /// They are found again in the run, and in later ones.
     On,
     /// Each is compiled anew.
     Off,
-    /// They are found again, and their code in a folder other than the user's cache folder.
+    /// They are found again, in later runs in a folder other than the user's cache folder.
     Folder(PathBuf),
 }
 
@@ -25,7 +25,7 @@ impl PlanCache {
         }
     }
 
-    /// The folder that keeps code for later runs. One that was asked for and cannot is told; that is no reason not to
+    /// The folder that keeps code and plans for later runs. One that was asked for and cannot is told; that is no reason not to
     /// run.
     pub(crate) fn code_folder(&self) -> Option<PathBuf> {
         match self {

@@ -45,7 +45,12 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         emitter.observe(&stage);
     };
     let mut output = LineWriter::new(StreamWriter::new(std::io::stdout()));
-    let outcome = session.run_observed(&script, Variables::new(), &mut output, &mut observer)?;
+    let is_observed = emits || arguments.explain.is_some();
+    let outcome = if is_observed {
+        session.run_observed(&script, Variables::new(), &mut output, &mut observer)?
+    } else {
+        session.run(&script, Variables::new(), &mut output)?
+    };
     output.flush().map_err(|error| format!("cannot print: {error}"))?;
     emitter.finish()?;
     printed?;
