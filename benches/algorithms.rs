@@ -1,11 +1,14 @@
 //! The script library in every mode: run times and what compilation cost. Writes `docs/algorithms.md`.
 //!
 //! `./x bench algorithms`, or `cargo bench --bench algorithms -- NAME` for the algorithms of which the name contains
-//! this, whose rows are printed alone. Every run has a session of its own, so that the first includes all compilation;
-//! the second, of the same prepared script on the same data, includes none.
+//! this, whose rows are printed alone; with `--columns` the headings of the table, and nothing runs. Every run has a
+//! session of its own, so that the first includes all compilation; the second, of the same prepared script on the same
+//! data, includes none.
 
 #[path = "support/host.rs"]
 mod host;
+#[path = "support/provenance.rs"]
+mod provenance;
 
 use fuseline::ir::DataType;
 use fuseline::{BackendKind, CompileOptions, Mode, ScriptInterface, Session, Statistics, Variables};
@@ -163,6 +166,9 @@ struct Measured {
 }
 
 fn main() {
+    if std::env::args().any(|argument| argument == "--columns") {
+        return print!("{HEADER}");
+    }
     let filter = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
     let wanted = |name: &str| filter.as_deref().is_none_or(|filter| name.contains(filter));
     let mut text = format!("{}\n", introduction());
@@ -253,7 +259,7 @@ fn introduction() -> String {
     format!(
         "# Algorithms: run times and what compilation costs
 
-Made by `./x bench algorithms` (`benches/algorithms.rs`) on {}.
+{}
 
 Data is in memory before a run. The *first run* of a script in a new session includes all compilation; the *second run*
 of the same prepared script, on the same data, includes none. Runs wait for generated code (`--backend llvm`). Every other
@@ -263,6 +269,6 @@ optimizer (*optimize*: rewrites, sizes, exploration, selection) and waiting for 
 *compiled* and found in the plan cache (*cache hits*), plans found with blocks that were compiled already for their
 sizes (*with blocks*), and executions of fused operators (*operators fused*).
 ",
-        host::description()
+        provenance::made_by("./x bench algorithms", "benches/algorithms.rs")
     )
 }

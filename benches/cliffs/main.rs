@@ -20,7 +20,7 @@ mod measure;
 #[path = "../support/planned_for.rs"]
 mod planned_for;
 mod report;
-#[path = "../report/rounds.rs"]
+#[path = "../paper/rounds.rs"]
 mod rounds;
 mod shrink;
 mod values;

@@ -2,7 +2,8 @@
 //! whether optimizing stays within what an operator may cost on average. Writes `docs/compile.md`.
 //!
 //! `./x bench compile [--quick] [CASE][/STAGE]`: with a filter only cases and stages whose names contain its parts. The
-//! quick form takes fewer samples; it and filters only print.
+//! quick form takes fewer samples; it and filters only print. `--columns` prints the headings of the tables, and measures
+//! nothing.
 
 #[path = "../support/allocations.rs"]
 mod allocations;
@@ -12,6 +13,8 @@ mod estimates;
 #[path = "../support/host.rs"]
 mod host;
 mod operators;
+#[path = "../support/provenance.rs"]
+mod provenance;
 mod report;
 mod stages;
 #[path = "../support/workloads.rs"]
@@ -60,6 +63,9 @@ struct CaseRunner<'a> {
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.iter().any(|argument| argument == "--columns") {
+        return print!("{}", report::COLUMNS);
+    }
     let is_quick = arguments.iter().any(|argument| argument == "--quick");
     let filter = arguments.iter().find(|argument| !argument.starts_with('-'));
     let mut bench = Bench::new(is_quick, filter.map_or("", String::as_str));

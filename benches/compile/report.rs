@@ -3,7 +3,7 @@
 use crate::cases::FAMILIES;
 use crate::stages::Stage;
 use crate::workloads::WORKLOADS;
-use crate::{Compiled, Measured, host};
+use crate::{Compiled, Measured, provenance};
 use fuseline_passes::explain::seconds_text;
 use std::fmt::Write;
 
@@ -33,7 +33,7 @@ fn introduction() -> String {
     format!(
         "# What compilation costs
 
-Made by `./x bench compile` (`benches/compile`) on {}.
+{}
 Plans are those of the default machine of the cost model, code is generated for x86-64-v3, one thread works.
 
 *parse* makes a program of a text, the library's functions included; *simplify* checks its sizes and runs the passes over
@@ -46,7 +46,7 @@ for the others. *Exponent* is that of the time as a power of the number of opera
 *Allocations* and *peak*, the memory that is held at a time at most, result included, are counted by the program's
 allocator; LLVM's own are not in them, but the 64 MiB that must be there before it starts are, of which nobody uses any.
 ",
-        host::description()
+        provenance::made_by("./x bench compile", "benches/compile")
     )
 }
 
@@ -113,12 +113,15 @@ fn promise(case: &Compiled, measured: &Measured) -> Promise {
     }
 }
 
-/// A row for each stage of each case; `before` gives the case of the next smaller size.
-fn table<'a>(text: &mut String, cases: &'a [Compiled], before: impl Fn(usize) -> Option<&'a Compiled>) {
-    *text += "
+/// The headings of all tables, below an empty line.
+pub(crate) const COLUMNS: &str = "
 | case | stage | operators | median | per operator | exponent | allocations per operator | peak per operator | promise |
 |---|---|---|---|---|---|---|---|---|
 ";
+
+/// A row for each stage of each case; `before` gives the case of the next smaller size.
+fn table<'a>(text: &mut String, cases: &'a [Compiled], before: impl Fn(usize) -> Option<&'a Compiled>) {
+    *text += COLUMNS;
     for (number, case) in cases.iter().enumerate() {
         for measured in &case.stages {
             let operators = case.operators.in_stage(measured.stage);

@@ -3,15 +3,20 @@
 //! measured times of operators, and what rewriting makes of well-known expressions. Writes `docs/optimizer.md`.
 //!
 //! `./x bench optimizer`; with `--quick` fewer plans are costed where no pruning helps, times are of fewer rounds, and
-//! everything is printed alone. Fails if a cost-based plan costs more than one of the heuristics.
+//! everything is printed alone; with `--columns` the page without measurements is. Fails if a cost-based plan costs more
+//! than one of the heuristics.
 
 #[path = "../support/bars.rs"]
 mod bars;
 #[path = "../support/host.rs"]
 mod host;
 mod plot;
+#[path = "../support/provenance.rs"]
+mod provenance;
 mod report;
 mod rewrites;
+#[path = "../support/searches.rs"]
+mod searches;
 #[path = "../support/svg.rs"]
 mod svg;
 #[path = "../support/workloads.rs"]
@@ -24,9 +29,8 @@ use fuseline_passes::joint::{choose, plan_seconds};
 use fuseline_passes::machine::Machine;
 use fuseline_passes::pipeline::{OptimizerOptions, Planned};
 use fuseline_passes::rewrite::{RewriteOptions, rewrite};
-use fuseline_passes::select::{
-    Budget, Enumeration, FusionPlan, PartitionPlan, SearchLimits, SearchStats, SelectPolicy,
-};
+use fuseline_passes::select::{Enumeration, SelectPolicy};
+use searches::{Searched, searched};
 use std::time::Instant;
 use workloads::{WORKLOADS, Workload};
 
@@ -42,6 +46,11 @@ struct Effort {
     rounds: usize,
     /// Rounds of the calibration that predicts times.
     calibration_rounds: usize,
+}
+
+impl Effort {
+    const QUICK: Effort = Effort { plans: 2_000, rounds: 3, calibration_rounds: 3 };
+    const FULL: Effort = Effort { plans: 1 << 18, rounds: 11, calibration_rounds: calibrate::ROUNDS };
 }
 
 /// What is known of one algorithm.
@@ -68,32 +77,6 @@ struct Measured {
     run: Statistics,
 }
 
-/// What one kind of enumeration does on all DAGs of an algorithm.
-struct Searched {
-    enumeration: Enumeration,
-    stats: SearchStats,
-    /// Plans that there are: 2 to the power of the points, summed over the search spaces.
-    plans: f64,
-    /// Search spaces, and of these the ones whose plan is proven to be the cheapest.
-    spaces: usize,
-    proven: usize,
-}
-
-impl Searched {
-    /// Whether a search ended at the limit of plans.
-    fn is_capped(&self) -> bool {
-        self.stats.exhausted > 0
-    }
-
-    /// Plans that this enumeration costs. Without pruning these are all, whether or not the search came to its end.
-    fn costed(&self) -> f64 {
-        match self.enumeration {
-            Enumeration::None | Enumeration::Partition => self.plans,
-            _ => self.stats.costed() as f64,
-        }
-    }
-}
-
 /// Times over the DAGs of an algorithm.
 #[derive(Clone, Copy, Default)]
 struct Times {
@@ -104,12 +87,11 @@ struct Times {
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let is_quick = arguments.iter().any(|argument| argument == "--quick");
+    if arguments.iter().any(|argument| argument == "--columns") {
+        return println!("{}", report::markdown(&[], &Effort::FULL));
+    }
     let filter = arguments.iter().find(|argument| !argument.starts_with('-'));
-    let effort = if is_quick {
-        Effort { plans: 2_000, rounds: 3, calibration_rounds: 3 }
-    } else {
-        Effort { plans: 1 << 18, rounds: 11, calibration_rounds: calibrate::ROUNDS }
-    };
+    let effort = if is_quick { Effort::QUICK } else { Effort::FULL };
     let is_wanted = |workload: &&Workload| filter.is_none_or(|filter| workload.name.contains(filter.as_str()));
     let machine = calibrate(effort.calibration_rounds).expect("this machine can be measured").machine;
     let workloads = WORKLOADS.iter().filter(is_wanted);
@@ -129,7 +111,7 @@ fn measure(workload: &'static Workload, machine: &Machine, effort: &Effort) -> M
     let rewrites = RewriteOptions::default();
     let rewritten: Vec<HopDag> = dags.iter().map(|dag| rewrite(dag, &rewrites)).collect();
     let options = OptimizerOptions::default();
-    let searches = Enumeration::ALL.iter().map(|&enumeration| searched(&rewritten, enumeration, effort));
+    let searches = Enumeration::ALL.iter().map(|&enumeration| searched(&rewritten, enumeration, effort.plans));
     let [gen_seconds, fuse_all_seconds, fuse_no_redundancy_seconds] =
         [SelectPolicy::CostBased, SelectPolicy::FuseAll, SelectPolicy::FuseNoRedundancy]
             .map(|policy| costs(&rewritten, &OptimizerOptions { policy, ..options.clone() }))
@@ -166,33 +148,6 @@ fn run(workload: &Workload, machine: &Machine) -> (Vec<HopDag>, Statistics) {
     let backend = BackendKind::for_measurement();
     let options = CompileOptions { mode: Mode::Gen, backend, machine: machine.clone(), ..CompileOptions::default() };
     workload.run(options)
-}
-
-/// What a search over all DAGs does.
-fn searched(dags: &[HopDag], enumeration: Enumeration, effort: &Effort) -> Searched {
-    let search_limits = match enumeration {
-        Enumeration::Exact => SearchLimits::default(),
-        _ => SearchLimits { enumeration, budget: Budget::of(effort.plans), ..SearchLimits::default() },
-    };
-    let options = OptimizerOptions { search_limits, ..OptimizerOptions::default() };
-    let fusion_plans: Vec<FusionPlan> =
-        dags.iter().map(|dag| Planned::of(&options.context(dag), &options).plan).collect();
-    // A partition may be dearer than need be for the sake of a multi-aggregate, in a plan that is optimal as a whole.
-    let proven = |plan: &FusionPlan| {
-        if plan.is_optimal() {
-            plan.partitions.len()
-        } else {
-            plan.partitions.iter().filter(|partition| partition.is_optimal()).count()
-        }
-    };
-    let plans: Vec<&PartitionPlan> = fusion_plans.iter().flat_map(|plan| &plan.partitions).collect();
-    Searched {
-        enumeration,
-        stats: plans.iter().fold(SearchStats::default(), |sum, plan| sum + plan.stats),
-        plans: plans.iter().map(|plan| (plan.partition.points.len() as f64).exp2()).sum(),
-        spaces: plans.len(),
-        proven: fusion_plans.iter().map(proven).sum(),
-    }
 }
 
 /// Estimated seconds of each DAG as a policy fuses it.

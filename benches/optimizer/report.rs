@@ -1,6 +1,7 @@
 //! The measurements as `docs/optimizer.md`.
 
-use super::{Effort, Measured, Searched, Times, host, rewrites};
+use super::{Effort, Measured, Times, provenance, rewrites};
+use crate::searches::Searched;
 use fuseline_passes::explain::seconds_text;
 use fuseline_passes::select::Enumeration;
 use std::fmt::Write;
@@ -23,7 +24,7 @@ fn introduction(effort: &Effort) -> String {
     format!(
         "# The optimizer in numbers
 
-Made by `./x bench optimizer` (`benches/optimizer`) on {}.
+{}
 Plans, their costs and their counts are those of the default machine of the cost model and do not depend on where the
 command runs; times do.
 
@@ -31,7 +32,7 @@ Each algorithm runs once, and every distinct DAG that its compilation meets, wit
 the ways compared here. At most {} plans are costed per search space, fewer where plans are of many operators; a
 count that ends there is marked with `>`. Times are medians of {} rounds.
 ",
-        host::description(),
+        provenance::made_by("./x bench optimizer", "benches/optimizer"),
         effort.plans,
         effort.rounds,
     )

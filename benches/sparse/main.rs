@@ -7,7 +7,7 @@
 //! text. Values that differ make the exit status 1. Plans are for a typical machine, or with `--calibrate` for this one
 //! as it is measured first.
 
-#[path = "../report/by_hand/mod.rs"]
+#[path = "../paper/by_hand/mod.rs"]
 #[expect(dead_code, reason = "the report has loops that no expression here needs")]
 mod by_hand;
 mod data;
@@ -17,7 +17,7 @@ mod loops;
 mod measure;
 #[path = "../support/planned_for.rs"]
 mod planned_for;
-#[path = "../report/rounds.rs"]
+#[path = "../paper/rounds.rs"]
 mod rounds;
 mod scipy;
 mod suite;

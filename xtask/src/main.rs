@@ -5,6 +5,7 @@ mod fuzz;
 mod main_job;
 mod oracles;
 mod packages;
+mod pages;
 mod python;
 mod release;
 mod test;
@@ -20,7 +21,8 @@ const HELP: &str = "\
   run                                train L2SVM on the data set in examples/data: accuracy, fusion plan, timing
   test [--long] [--seed N] [FILTER]  all checks and tests; with FILTER only the tests whose names contain it
        --long                        the long forms of randomized tests (FUSELINE_LONG=1), comparisons with SystemDS and R,
-                                     and what a release needs: packages, an interface as before, examples in its pages
+                                     what a release needs (packages, an interface as before, examples in its pages), and
+                                     whether pages of benchmarks have the columns that their commands write
        --seed N                      the seed of randomized tests (FUSELINE_SEED=N)
   build [--release]                  the fuseline program
   python [--test] [--wheel DIR] [--python PATH]
@@ -30,6 +32,10 @@ const HELP: &str = "\
        --python PATH                 the Python to use, instead of python3: 3.11 or later
   lint                               formatting, clippy and documentation, warnings denied
   bench [--full]                     the benchmark report in minutes, or in full into docs/benchmarks.md
+  bench paper [--scale quick|default|full] [PART...]
+                                     every experiment of the paper with a verdict, into docs/experiments.md; parts: machine,
+                                     operators, patterns, footprint, compilation, enumeration, algorithms, hybrid, classes,
+                                     peers
   bench overhead                     what evaluating expressions over little data costs beside operators
   bench python [--scale S] [--rounds N] [PART...]
                                      the Python package: overhead, loss (an expression beside the program), workloads
@@ -83,8 +89,9 @@ fn dispatch(arguments: &[&str]) -> Result<()> {
         ["lint"] => test::lint(&cargo),
         ["bench", "python", rest @ ..] => python::bench(&cargo, rest),
         ["bench", "peers", rest @ ..] => python::bench_peers(&cargo, rest),
+        ["bench", "report", rest @ ..] => bench(&cargo, "paper", &[&["report"], rest].concat()),
         ["bench", name, rest @ ..] if !name.starts_with('-') => bench(&cargo, name, rest),
-        ["bench", rest @ ..] => bench(&cargo, "report", rest),
+        ["bench", rest @ ..] => bench(&cargo, "paper", &[&["report"], rest].concat()),
         ["fuzz", target] => fuzz::run(&cargo, target, &[]),
         ["fuzz", target, "--", rest @ ..] => fuzz::run(&cargo, target, rest),
         [command @ ("run" | "build" | "lint" | "fuzz"), rest @ ..] => {

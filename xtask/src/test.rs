@@ -2,6 +2,7 @@
 
 use crate::cargo::{Cargo, check, root};
 use crate::oracles;
+use crate::pages;
 use crate::python;
 use crate::release;
 use crate::timing::Timing;
@@ -65,12 +66,13 @@ fn run_steps(cargo: &Cargo, options: &Options, timing: &mut Timing) -> Result<()
     all(steps)
 }
 
-/// What a release needs.
+/// What a release needs, pages as their commands write them among it.
 fn run_release_checks(cargo: &Cargo, timing: &mut Timing) -> Result<()> {
     all([
         timing.step("examples in the documentation", || release::examples(cargo)),
         timing.step("packages", || release::packages(cargo)),
         timing.step("interface", || release::interface(cargo)),
+        timing.step("columns of pages", || pages::columns(cargo)),
     ])
 }
 

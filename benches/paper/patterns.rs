@@ -2,25 +2,23 @@
 
 use crate::document::{Part, digits, time};
 use crate::rounds::{Contender, Times, in_turn};
-use crate::workload::{BASE, Data, GEN, prepared};
+use crate::workload::{BASE, Data, FUSED, GEN, prepared};
 use crate::workloads::{Scale, random};
 use fuseline::{CompileOptions, Mode, Session};
 use std::hint::black_box;
-
-const FUSED: &str = "Fused";
 
 /// The least speed of Gen as a share of that of Fused.
 const LEAST: f64 = 0.95;
 
 /// A script that a hand-coded operator serves, on some data.
-struct Pattern {
+pub(crate) struct Pattern {
     name: &'static str,
     on: String,
     data: String,
     script: &'static str,
 }
 
-fn pattern(name: &'static str, on: impl Into<String>, data: String, script: &'static str) -> Pattern {
+pub(crate) fn pattern(name: &'static str, on: impl Into<String>, data: String, script: &'static str) -> Pattern {
     Pattern { name, on: on.into(), data, script }
 }
 
@@ -40,7 +38,7 @@ fn patterns(scale: Scale) -> Vec<Pattern> {
     let outer = "R = rowSums(outer(u, v, \"<=\"))";
     all.push(pattern("rowSums(outer(u,v,\"<=\"))", format!("{rows} x 1000"), ranks, outer));
     // Basic operators have several intermediates of this size.
-    let side = scale.of(20_000).min(10_000);
+    let side = scale.pick([4_000, 4_000, 10_000]);
     for (rank, sparsity) in [(10, "1"), (10, "0.01"), (100, "1"), (100, "0.01")] {
         let on = format!("{side} x {side}, density {sparsity}, rank {rank}");
         let data = || random(&["W", "X"], side, side, sparsity) + &random(&["U", "V"], side, rank, "1");
@@ -60,15 +58,43 @@ fn weighted(on: &str, data: &dyn Fn() -> String) -> [Pattern; 5] {
     ]
 }
 
-pub(crate) fn section(scale: Scale, rounds: usize, is_wanted: impl Fn(&str) -> bool) -> Vec<Part> {
-    let rows: Vec<Vec<String>> = patterns(scale)
+/// What was measured of a pattern.
+pub(crate) struct Measured {
+    pub(crate) name: &'static str,
+    pub(crate) on: String,
+    /// Of Base, Fused and Gen.
+    pub(crate) times: [Times; 3],
+    /// The fused operators of Gen, by template and variant.
+    pub(crate) operators: String,
+    /// How many of them ran.
+    pub(crate) generated: u64,
+    /// How many hand-coded operators Fused ran.
+    pub(crate) hand_coded: u64,
+}
+
+impl Measured {
+    /// How many times as fast Gen is as Base.
+    pub(crate) fn over_base(&self) -> f64 {
+        let [base, _, generated] = &self.times;
+        generated.speedup_over(base)
+    }
+
+    /// The speed of Gen as a share of that of Fused.
+    pub(crate) fn share(&self) -> f64 {
+        let [_, fused, generated] = &self.times;
+        generated.speedup_over(fused)
+    }
+}
+
+pub(crate) fn measure(scale: Scale, rounds: usize, is_wanted: impl Fn(&str) -> bool) -> Vec<Measured> {
+    patterns(scale)
         .iter()
         .filter(|pattern| is_wanted(&format!("{}, {}", pattern.name, pattern.on)))
-        .map(|pattern| row(pattern, rounds))
-        .collect();
-    if rows.is_empty() {
-        return Vec::new();
-    }
+        .map(|pattern| measure_one(pattern, rounds))
+        .collect()
+}
+
+pub(crate) fn section(measured: &[Measured]) -> Vec<Part> {
     let header = ["pattern", "data", BASE, FUSED, GEN, "spread", "operators of Gen", "Gen / Fused", ""];
     vec![
         Part::heading("Hand-coded operators"),
@@ -76,11 +102,27 @@ pub(crate) fn section(scale: Scale, rounds: usize, is_wanted: impl Fn(&str) -> b
             "Expressions that a hand-coded operator serves. *Gen / Fused* is the ratio of their speeds, which is at least \
              {LEAST}: the median of the ratios within rounds.",
         )),
-        Part::table(&header, rows),
+        Part::table(&header, measured.iter().map(row).collect()),
     ]
 }
 
-fn row(pattern: &Pattern, rounds: usize) -> Vec<String> {
+fn row(measured: &Measured) -> Vec<String> {
+    let Measured { name, on, times: [base, fused, generated], operators, .. } = measured;
+    let share = measured.share();
+    vec![
+        (*name).to_owned(),
+        on.clone(),
+        time(base.median()),
+        time(fused.median()),
+        time(generated.median()),
+        format!("{:.0} %", 100.0 * generated.spread()),
+        operators.clone(),
+        digits(share),
+        if share >= LEAST { "holds" } else { "missed" }.to_owned(),
+    ]
+}
+
+pub(crate) fn measure_one(pattern: &Pattern, rounds: usize) -> Measured {
     eprintln!("{}, {}", pattern.name, pattern.on);
     let data = Data::generate(&pattern.data);
     let first = Session::new(CompileOptions::default()).expect("a session");
@@ -88,27 +130,22 @@ fn row(pattern: &Pattern, rounds: usize) -> Vec<String> {
     let sessions = ways
         .map(|(_, mode)| first.reconfigured(CompileOptions { mode, ..CompileOptions::default() }).expect("a session"));
     let mut contenders = Vec::new();
-    let mut operators = String::new();
+    let mut statistics = Vec::new();
     for ((name, _), session) in ways.iter().zip(&sessions) {
         let mut script = prepared(session, pattern.name, pattern.script, &data);
-        let outcome = script.execute(&mut std::io::sink()).unwrap_or_else(|error| panic!("{error}"));
-        operators = outcome.statistics.fused_operators.keys().cloned().collect::<Vec<_>>().join(", ");
+        statistics.push(script.execute(&mut std::io::sink()).unwrap_or_else(|error| panic!("{error}")).statistics);
         contenders.push(Contender::new(*name, move || {
             black_box(script.execute(&mut std::io::sink()).expect("it ran before"));
         }));
     }
-    let times = in_turn(&mut contenders, rounds);
-    let [base, fused, generated]: &[Times; 3] = times[..].try_into().expect("three ways");
-    let share = generated.speedup_over(fused);
-    vec![
-        pattern.name.to_owned(),
-        pattern.on.clone(),
-        time(base.median()),
-        time(fused.median()),
-        time(generated.median()),
-        format!("{:.0} %", 100.0 * generated.spread()),
-        operators,
-        digits(share),
-        if share >= LEAST { "holds" } else { "missed" }.to_owned(),
-    ]
+    let times = in_turn(&mut contenders, rounds).try_into().expect("three ways");
+    let [_, fused, generated] = &statistics[..] else { unreachable!("three ways") };
+    Measured {
+        name: pattern.name,
+        on: pattern.on.clone(),
+        times,
+        operators: generated.fused_operators.keys().cloned().collect::<Vec<_>>().join(", "),
+        generated: generated.fused_operators.values().sum(),
+        hand_coded: fused.fused_operators.values().sum(),
+    }
 }

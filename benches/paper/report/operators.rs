@@ -3,7 +3,7 @@
 use crate::bars::{self, Bar, Group};
 use crate::document::{Part, digits, time};
 use crate::rounds::Times;
-use crate::workload::{BASE, BY_HAND, GEN, Measured, PARTS, READ, Reached};
+use crate::workload::{BASE, BY_HAND, GEN, HEURISTICS, Measured, READ, Reached, WAYS};
 
 pub(crate) fn section(measured: &[Measured]) -> Vec<Part> {
     vec![
@@ -38,31 +38,23 @@ const ROWS: &str = "Row operators pass over each tile of X twice: from memory fo
     of 100 cells straddle cache lines with every load in every other row. Sparse X of density 0.01 stays in the last-level \
     cache: to read it twice costs little more than to read it once, and Base calls the same primitives.";
 
-fn contenders(measured: &[Measured]) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for times in measured.iter().flat_map(|row| &row.times) {
-        if times.name != READ && times.name != PARTS && !names.contains(&times.name) {
-            names.push(times.name.clone());
-        }
-    }
-    names
+/// The ways and loops that have columns, and bars.
+fn contenders() -> impl Iterator<Item = &'static str> {
+    let (ways, heuristics) = (WAYS.iter().map(|way| way.name), HEURISTICS.iter().map(|way| way.name));
+    ways.chain([BY_HAND]).chain(heuristics)
 }
 
 fn times(measured: &[Measured]) -> Part {
-    let contenders = contenders(measured);
-    let mut header = vec!["workload".to_owned(), "data".to_owned()];
-    header.extend(contenders.iter().cloned());
-    header.extend(["spread", "operators of Gen"].map(str::to_owned));
+    let header: Vec<&str> =
+        ["workload", "data"].into_iter().chain(contenders()).chain(["spread", "operators of Gen"]).collect();
     let rows = measured.iter().map(|row| {
         let mut cells = vec![row.name.to_owned(), row.on.clone()];
-        cells.extend(
-            contenders.iter().map(|name| row.times_of(name).map_or("-".to_owned(), |times| time(times.median()))),
-        );
+        cells.extend(contenders().map(|name| row.times_of(name).map_or("-".to_owned(), |times| time(times.median()))));
         let spread = row.times_of(GEN).map_or(0.0, Times::spread);
-        cells.extend([format!("{:.0} %", 100.0 * spread), row.operators.clone()]);
+        cells.extend([format!("{:.0} %", 100.0 * spread), row.operators()]);
         cells
     });
-    Part::Table { header, rows: rows.collect() }
+    Part::table(&header, rows.collect())
 }
 
 fn rates(measured: &[Measured]) -> Part {
@@ -85,14 +77,14 @@ fn rates(measured: &[Measured]) -> Part {
 }
 
 fn plot(measured: &[Measured]) -> Part {
-    let names: Vec<String> = contenders(measured).into_iter().filter(|name| name != BY_HAND).collect();
+    let names: Vec<String> = contenders().filter(|name| *name != BY_HAND).map(str::to_owned).collect();
     let group = |row: &Measured| Group {
         name: format!("{}, {}", row.name, row.on),
         bars: names.iter().map(|name| bar(row, name)).collect(),
     };
     let title = "Speed as a share of the loop written by hand".to_owned();
     let svg = bars::plot(&title, &names, &measured.iter().map(group).collect::<Vec<_>>());
-    Part::Plot { name: "operators", title, svg }
+    Part::Plot { name: "operators".into(), title, svg }
 }
 
 fn bar(row: &Measured, name: &str) -> Option<Bar> {
@@ -117,7 +109,7 @@ fn bounds(measured: &[Measured]) -> Part {
 
 /// Whether a bound holds, and if not, whether it can.
 fn verdict(row: &Measured, bound: &Reached) -> String {
-    if bound.reference == BASE && row.operators.is_empty() {
+    if bound.reference == BASE && row.operators().is_empty() {
         // Rewriting leaves nothing to fuse.
         return "the same basic operator in every mode".to_owned();
     }

@@ -1,15 +1,18 @@
 //! A report as Markdown, with its plots beside it, and as one HTML page that holds them.
 
 use crate::svg::escaped;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::path::Path;
 
 /// A piece of a report.
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) enum Part {
     Heading(String),
     Text(String),
     Table { header: Vec<String>, rows: Vec<Vec<String>> },
-    Plot { name: &'static str, title: String, svg: String },
+    Plot { name: Cow<'static, str>, title: String, svg: String },
 }
 
 impl Part {
@@ -43,7 +46,13 @@ pub(crate) fn write(folder: &Path, title: &str, parts: &[Part]) -> std::io::Resu
     std::fs::write(folder.join("benchmarks.html"), html(title, parts))
 }
 
-fn markdown(title: &str, parts: &[Part]) -> String {
+/// A line of a table.
+fn line(cells: &[String]) -> String {
+    let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|").replace('*', "\\*")).collect();
+    format!("| {} |\n", cells.join(" | "))
+}
+
+pub(crate) fn markdown(title: &str, parts: &[Part]) -> String {
     let mut text = format!("# {title}\n");
     for part in parts {
         let _ = match part {
@@ -51,11 +60,6 @@ fn markdown(title: &str, parts: &[Part]) -> String {
             Part::Text(paragraph) => writeln!(text, "\n{paragraph}"),
             Part::Plot { name, title, .. } => writeln!(text, "\n![{title}](benchmarks/{name}.svg)"),
             Part::Table { header, rows } => {
-                let line = |cells: &[String]| {
-                    let cells: Vec<String> =
-                        cells.iter().map(|cell| cell.replace('|', "\\|").replace('*', "\\*")).collect();
-                    format!("| {} |\n", cells.join(" | "))
-                };
                 let lines: String = rows.iter().map(|row| line(row)).collect();
                 writeln!(text, "\n{}{}{}", line(header), "|---".repeat(header.len()) + "|\n", lines.trim_end())
             }

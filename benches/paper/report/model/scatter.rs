@@ -14,5 +14,5 @@ pub(super) fn plot(measured: &[Point]) -> Part {
     let (series, points): (Vec<String>, Vec<Vec<(f64, f64)>>) = classes.into_iter().unzip();
     let title = "Predicted over measured seconds of operators".to_owned();
     let svg = points::plot(&title, ["measured", "predicted"], &series, &points);
-    Part::Plot { name: "model", title, svg }
+    Part::Plot { name: "model".into(), title, svg }
 }

@@ -1,13 +1,15 @@
 //! The workloads of the operators: shapes, densities and what must be reached.
 
 use crate::by_hand::{dense, outer, sparse};
-use crate::workload::{Bound, Data, Workload};
+use crate::workload::{Bound, Data, Loop, PARTS, Workload};
 
 /// How large inputs are.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scale {
     /// A fifth of the rows, or a fifth of rows and columns.
     Quick,
+    /// What takes minutes; the report does without.
+    Default,
     Full,
 }
 
@@ -15,7 +17,17 @@ impl Scale {
     pub(crate) fn of(self, rows: usize) -> usize {
         match self {
             Scale::Quick => rows / 5,
-            Scale::Full => rows,
+            Scale::Default | Scale::Full => rows,
+        }
+    }
+
+    /// What belongs to the scale, of quick, default and full.
+    pub(crate) fn pick<T>(self, choices: [T; 3]) -> T {
+        let [quick, default, full] = choices;
+        match self {
+            Scale::Quick => quick,
+            Scale::Default => default,
+            Scale::Full => full,
         }
     }
 }
@@ -37,10 +49,15 @@ pub(crate) fn all(scale: Scale) -> Vec<Workload> {
     }
     workloads.extend([(1_000_000, 100), (10_000_000, 10)].map(|(rows, cols)| expression_2(scale.of(rows), cols)));
     let side = scale.of(20_000);
-    workloads.extend(["1", "0.1", "0.01", "0.001", "0.0001"].map(|sparsity| logs(scale, side, sparsity)));
+    // Base's intermediates are dense whatever X is: 3.2 GB each at full scale.
+    let has_base = |sparsity: &str| scale == Scale::Quick || sparsity == "1";
+    workloads.extend(DENSITIES.map(|sparsity| logs(side, sparsity, has_base(sparsity))));
     workloads.extend([20, 100].into_iter().flat_map(|rank| updates(side, rank)));
     workloads
 }
+
+/// Densities of the driver of an Outer operator.
+pub(crate) const DENSITIES: [&str; 5] = ["1", "0.1", "0.01", "0.001", "0.0001"];
 
 fn dense_data(names: &[&str], rows: usize, cols: usize) -> String {
     random(names, rows, cols, "1")
@@ -62,7 +79,7 @@ fn workload(name: &'static str, on: String, data: String, flops: f64, bounds: &[
         script: "",
         flops,
         by_hand: |_| Vec::new(),
-        parts: None,
+        loops: Vec::new(),
         bounds: bounds.to_vec(),
         has_base: true,
         has_heuristics: false,
@@ -70,7 +87,7 @@ fn workload(name: &'static str, on: String, data: String, flops: f64, bounds: &[
 }
 
 /// Cell and MAgg, dense.
-fn cells(rows: usize, bounds: &[Bound]) -> [Workload; 3] {
+pub(crate) fn cells(rows: usize, bounds: &[Bound]) -> [Workload; 3] {
     let on = || format!("dense, {rows} x 1000");
     let cells = (rows * 1000) as f64;
     let three = || dense_data(&["X", "Y", "Z"], rows, 1000);
@@ -104,7 +121,7 @@ fn cells(rows: usize, bounds: &[Bound]) -> [Workload; 3] {
 }
 
 /// The same, sparse.
-fn sparse_cells(rows: usize) -> [Workload; 3] {
+pub(crate) fn sparse_cells(rows: usize) -> [Workload; 3] {
     let bounds = [Bound::ByHand(0.9), Bound::Base(4.0)];
     let on = || format!("sparse 0.1, {rows} x 1000");
     let positions = (rows * 100) as f64;
@@ -132,7 +149,7 @@ fn sparse_cells(rows: usize) -> [Workload; 3] {
 const CHAIN: &str = "R = t(X) %*% (X %*% V)";
 
 /// Row, dense.
-fn chains(rows: usize, cols: usize) -> [Workload; 2] {
+pub(crate) fn chains(rows: usize, cols: usize) -> [Workload; 2] {
     let bounds = [Bound::Read(0.9)];
     let on = || format!("dense, {rows} x {cols}");
     let data = |k: usize| dense_data(&["X"], rows, cols) + &dense_data(&["V"], cols, k);
@@ -156,7 +173,7 @@ fn chains(rows: usize, cols: usize) -> [Workload; 2] {
 }
 
 /// Row, sparse.
-fn sparse_chains(rows: usize, sparsity: &str) -> [Workload; 2] {
+pub(crate) fn sparse_chains(rows: usize, sparsity: &str) -> [Workload; 2] {
     let bounds = [Bound::ByHand(0.9), Bound::Base(1.8)];
     let on = || format!("sparse {sparsity}, {rows} x 1000");
     let data = |k: usize| random(&["X"], rows, 1000, sparsity) + &dense_data(&["V"], 1000, k);
@@ -190,12 +207,13 @@ fn expression_2(rows: usize, cols: usize) -> Workload {
 }
 
 /// Outer, with a full aggregate.
-fn logs(scale: Scale, side: usize, sparsity: &'static str) -> Workload {
+pub(crate) fn logs(side: usize, sparsity: &'static str, has_base: bool) -> Workload {
     let is_dense = sparsity == "1";
     let data = random(&["X"], side, side, sparsity) + &dense_data(&["U", "V"], side, 100);
     let cells = (side * side) as f64 * sparsity.parse::<f64>().expect("a number");
     let within = Bound::ByHand(1.0 / 1.2);
     let bounds = if is_dense { vec![within, Bound::Parts(0.6)] } else { vec![within] };
+    let parts: Loop = |data| outer::products_and_logs(data.dense("U"), data.dense("V"));
     let on = format!("{}, {side} x {side}", if is_dense { "dense".into() } else { format!("sparse {sparsity}") });
     Workload {
         script: "R = sum(X * log(U %*% t(V) + 1e-15))",
@@ -204,9 +222,8 @@ fn logs(scale: Scale, side: usize, sparsity: &'static str) -> Workload {
         } else {
             |data| vec![outer::sum_of_logs(data.csr("X"), data.dense("U"), data.dense("V"))]
         },
-        parts: is_dense.then_some(|data: &Data| outer::products_and_logs(data.dense("U"), data.dense("V"))),
-        // Its intermediates are dense whatever X is: 3.2 GB each at full scale.
-        has_base: scale == Scale::Quick || is_dense,
+        loops: if is_dense { vec![(PARTS, parts)] } else { Vec::new() },
+        has_base,
         ..workload("sum(X*log(U%*%t(V)+1e-15)), rank 100", on, data, 203.0 * cells, &bounds)
     }
 }

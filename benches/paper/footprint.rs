@@ -21,6 +21,9 @@ use std::hint::black_box;
 const OPERATIONS: [usize; 11] = [1, 3, 10, 31, 100, 127, 128, 140, 180, 300, 1000];
 const MODES: [(&str, PrimitiveMode); 3] =
     [("shared", PrimitiveMode::Shared), ("inlined", PrimitiveMode::Inlined), ("auto", PrimitiveMode::Auto)];
+/// Places of the first two.
+const SHARED: usize = 0;
+const INLINED: usize = 1;
 const COLS: usize = 1000;
 
 /// The numbers of them whose instruction misses are simulated, where they are.
@@ -33,8 +36,8 @@ const LEAST_MISSES: f64 = 1e-3;
 const COMPILE_BOUNDS: [(usize, f64); 2] = [(100, 5e-3), (1000, 15e-3)];
 
 /// What is known of one number of operations.
-struct Measured {
-    operations: usize,
+pub(crate) struct Measured {
+    pub(crate) operations: usize,
     rows: usize,
     compiled: Vec<CompiledCPlan>,
     compile_seconds: Vec<f64>,
@@ -54,18 +57,22 @@ fn backend(prims: PrimitiveMode) -> LlvmBackend {
     LlvmBackend::new(LlvmOptions { prims, ..LlvmOptions::default() }).expect("a machine with AVX2")
 }
 
-pub(crate) fn section(scale: Scale, rounds: usize) -> Vec<Part> {
+pub(crate) fn measure(scale: Scale, rounds: usize) -> Vec<Measured> {
     let backends = MODES.map(|(_, prims)| {
         let backend = backend(prims);
         // The first plan pays for what LLVM sets up once.
         backend.compile(&plan(1)).expect("plans compile");
         backend
     });
-    let measured = OPERATIONS.map(|operations| {
+    let of = |operations: usize| {
         eprintln!("footprint, n = {operations}");
         let simulates = scale == Scale::Full && SIMULATED.contains(&operations);
-        measure(&backends, operations, rows(scale, operations), rounds, simulates)
-    });
+        measure_one(&backends, operations, rows(scale, operations), rounds, simulates)
+    };
+    OPERATIONS.into_iter().map(of).collect()
+}
+
+pub(crate) fn section(measured: &[Measured]) -> Vec<Part> {
     let mut parts = vec![
         Part::heading("Instruction footprint"),
         Part::text(
@@ -73,11 +80,11 @@ pub(crate) fn section(scale: Scale, rounds: usize) -> Vec<Part> {
              vector primitives, inlined code, and what is chosen by cost. ns are those of one thread, for each cell and \
              operation of `f`. Buffers are the vectors that a thread holds besides rows of X. L1i misses are those of the \
              first-level instruction cache, for each row and operation: counted by the machine, or simulated by cachegrind \
-             in the full form of the report (32 KiB, AVX2; `valgrind --tool=cachegrind --cache-sim=yes report-* \
+             in the full form of the report (32 KiB, AVX2; `valgrind --tool=cachegrind --cache-sim=yes paper-* \
              footprint-run CODE n ROWS`).",
         ),
-        table(&measured),
-        plot(&measured),
+        table(measured),
+        plot(measured),
         Part::text(
             "Inlined code is one loop over a row, that runs through all of its instructions for each few cells: once it is \
              larger than the cache, every line of it misses each time. Code that calls primitives makes one call for each \
@@ -85,13 +92,13 @@ pub(crate) fn section(scale: Scale, rounds: usize) -> Vec<Part> {
              a table, which is no code.",
         ),
     ];
-    parts.extend(misses_plot(&measured));
+    parts.extend(misses_plot(measured));
     parts.extend([
         Part::text(
             "Bounds: shared code takes at most 1.15 times as long as inlined code, the choice by cost at most 1.05 times \
              as long as the better of the two, and shared code compiles in at most 5 ms (n = 100) and 15 ms (n = 1000).",
         ),
-        bounds(&measured),
+        bounds(measured),
     ]);
     parts
 }
@@ -107,7 +114,13 @@ fn factors(operations: usize) -> Vec<f64> {
     (0..operations).map(|index| 1.0 + (index % 7) as f64 / 4096.0 - 3.0 / 4096.0).collect()
 }
 
-fn measure(backends: &[LlvmBackend; 3], operations: usize, rows: usize, rounds: usize, simulates: bool) -> Measured {
+fn measure_one(
+    backends: &[LlvmBackend; 3],
+    operations: usize,
+    rows: usize,
+    rounds: usize,
+    simulates: bool,
+) -> Measured {
     let (machine, factors) = (Machine::new(rows, rayon::current_num_threads()), factors(operations));
     let plan = plan(operations);
     let (compiled, compile_seconds): (Vec<_>, Vec<_>) = backends
@@ -221,6 +234,21 @@ impl Machine {
 }
 
 impl Measured {
+    /// Nanoseconds of a thread for each cell and operation, in calls of shared primitives.
+    pub(crate) fn shared_nanoseconds(&self) -> f64 {
+        self.nanoseconds(&self.times[SHARED])
+    }
+
+    /// The time of calls of shared primitives as a multiple of that of inlined code.
+    pub(crate) fn shared_over_inlined(&self) -> f64 {
+        self.times[INLINED].speedup_over(&self.times[SHARED])
+    }
+
+    /// The vectors that a thread holds besides rows of X, in calls of shared primitives.
+    pub(crate) fn shared_buffers(&self) -> usize {
+        self.compiled[SHARED].buffers()
+    }
+
     /// Nanoseconds of a thread for each cell and operation.
     fn nanoseconds(&self, times: &Times) -> f64 {
         let threads = rayon::current_num_threads();
@@ -276,7 +304,7 @@ fn plot_of(
         |mode: usize| measured.iter().filter_map(|row| Some((row.operations as f64, point(row, mode)?))).collect();
     let points: Vec<Vec<(f64, f64)>> = (0..series.len()).map(line).collect();
     let svg = lines::plot(title, ["operations", of], &series, &points);
-    Part::Plot { name, title: title.to_owned(), svg }
+    Part::Plot { name: name.into(), title: title.to_owned(), svg }
 }
 
 fn bounds(measured: &[Measured]) -> Part {

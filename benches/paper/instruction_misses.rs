@@ -1,9 +1,9 @@
 //! Misses of the first-level instruction cache while the operators of section `footprint` run: counted by the machine
 //! where it lets us, else simulated by cachegrind where that is installed.
 //!
-//! Cachegrind runs this program again, as `report footprint-run CODE OPERATIONS ROWS`, with two numbers of rows: the
+//! Cachegrind runs this program again, as `paper footprint-run CODE OPERATIONS ROWS`, with two numbers of rows: the
 //! difference leaves out compilation. It simulates 32 KiB in lines of 64 bytes, and a processor that has AVX2 at most. By
-//! hand: `valgrind --tool=cachegrind --cache-sim=yes target/release/deps/report-* footprint-run shared 1000 64`.
+//! hand: `valgrind --tool=cachegrind --cache-sim=yes target/release/deps/paper-* footprint-run shared 1000 64`.
 
 use std::fmt;
 use std::process::Command;

@@ -2,12 +2,14 @@
 
 use crate::by_hand;
 use crate::rounds::{Contender, Times, in_turn};
-use fuseline::ir::DataType;
+use fuseline::generate::Specification;
+use fuseline::ir::{DataType, Format};
 use fuseline::{
     CompileOptions, Csr, Dense, Layout, MatrixBlock, Mode, PreparedScript, PrimitiveMode, RuntimeValue,
-    ScriptInterface, Session, Variables,
+    ScriptInterface, Session, Statistics, Variables,
 };
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::hint::black_box;
 
 /// How results may differ: they are sums in other orders.
@@ -15,8 +17,8 @@ const TOLERANCE: f64 = 1e-9;
 
 /// A way to run a script.
 #[derive(Clone, Copy)]
-struct Way {
-    name: &'static str,
+pub(crate) struct Way {
+    pub(crate) name: &'static str,
     mode: Mode,
     primitives: PrimitiveMode,
     /// Whether the heuristics leave aggregates apart.
@@ -24,20 +26,20 @@ struct Way {
 }
 
 /// The ways that are compared.
-const WAYS: [Way; 5] = [
+pub(crate) const WAYS: [Way; 5] = [
     Way::of(BASE, Mode::Base),
-    Way::of("Fused", Mode::Fused),
+    Way::of(FUSED, Mode::Fused),
     Way { primitives: PrimitiveMode::Shared, ..Way::of("Gen shared", Mode::Gen) },
     Way { primitives: PrimitiveMode::Inlined, ..Way::of("Gen inlined", Mode::Gen) },
     Way::of(GEN, Mode::Gen),
 ];
 
 /// The heuristics, ours and the paper's: these read what aggregates share once for each of them (P171).
-const HEURISTICS: [Way; 4] = [
+pub(crate) const HEURISTICS: [Way; 4] = [
     Way::of("FA", Mode::GenFuseAll),
     Way::of("FNR", Mode::GenFuseNoRedundancy),
-    Way { paper_heuristics: true, ..Way::of("FA of the paper", Mode::GenFuseAll) },
-    Way { paper_heuristics: true, ..Way::of("FNR of the paper", Mode::GenFuseNoRedundancy) },
+    Way { paper_heuristics: true, ..Way::of(FUSE_ALL_OF_THE_PAPER, Mode::GenFuseAll) },
+    Way { paper_heuristics: true, ..Way::of(NO_REDUNDANCY_OF_THE_PAPER, Mode::GenFuseNoRedundancy) },
 ];
 
 impl Way {
@@ -51,6 +53,9 @@ impl Way {
     }
 }
 pub(crate) const BASE: &str = "Base";
+pub(crate) const FUSED: &str = "Fused";
+pub(crate) const FUSE_ALL_OF_THE_PAPER: &str = "FA of the paper";
+pub(crate) const NO_REDUNDANCY_OF_THE_PAPER: &str = "FNR of the paper";
 pub(crate) const GEN: &str = "Gen";
 pub(crate) const BY_HAND: &str = "by hand";
 pub(crate) const READ: &str = "read";
@@ -93,6 +98,42 @@ impl Data {
         Data(outcome.unwrap_or_else(|error| panic!("{error}")).variables)
     }
 
+    /// Data `X` of a kind with its labels `Y`, zero where the kind has none; `labels` is a script that may assign others.
+    pub(crate) fn look_alike(specification: &Specification, labels: &str) -> Data {
+        let generated = specification.generate().unwrap_or_else(|error| panic!("{error}"));
+        let labelled = generated.labels.unwrap_or_else(|| Dense::zeros(generated.data.rows(), 1).into());
+        let session = Session::new(CompileOptions::default()).expect("a session");
+        let inputs = &[("Y", DataType::MATRIX)];
+        let interface = ScriptInterface { inputs, outputs: &["Y"], ..ScriptInterface::default() };
+        let mut script =
+            session.prepare_script("<labels>", labels, &interface).unwrap_or_else(|error| panic!("{error}"));
+        script.bind("Y", labelled).expect("the script has this input");
+        let outcome = script.execute(&mut std::io::sink()).unwrap_or_else(|error| panic!("{error}"));
+        let mut variables = outcome.variables;
+        variables.insert("X".into(), generated.data.into());
+        Data(variables)
+    }
+
+    /// The matrix in words: how it is stored, and its size.
+    pub(crate) fn words(&self, name: &str) -> String {
+        let block = self.block(name);
+        let (rows, cols) = block.dims();
+        let density = block.nnz() as f64 / (rows as f64 * cols as f64);
+        match block.format() {
+            Format::Dense => format!("dense, {rows} x {cols}"),
+            Format::Sparse => format!("sparse {}, {rows} x {cols}", rounded(density)),
+        }
+    }
+
+    /// The cells of a matrix that are stored.
+    pub(crate) fn stored(&self, name: &str) -> usize {
+        let block = self.block(name);
+        match block.format() {
+            Format::Dense => block.rows() * block.cols(),
+            Format::Sparse => block.nnz(),
+        }
+    }
+
     fn block(&self, name: &str) -> &MatrixBlock {
         match self.0.get(name) {
             Some(RuntimeValue::Matrix(block)) => block,
@@ -131,6 +172,11 @@ impl Data {
         self.block(name).rows()
     }
 
+    /// The number of columns of a matrix.
+    pub(crate) fn cols(&self, name: &str) -> usize {
+        self.block(name).cols()
+    }
+
     /// Reads one matrix once.
     pub(crate) fn read_one(&self, name: &str) -> f64 {
         read(self.block(name))
@@ -144,12 +190,21 @@ impl Data {
     }
 }
 
+/// Two digits of a share.
+fn rounded(share: f64) -> String {
+    let digits = 1 - share.log10().floor() as i32;
+    format!("{share:.*}", digits.max(0) as usize).trim_end_matches('0').to_owned()
+}
+
 fn read(block: &MatrixBlock) -> f64 {
     match block.layout() {
         Layout::Dense(dense) => by_hand::dense::read(dense.values()),
         Layout::Sparse(csr) => by_hand::sparse::read(&csr),
     }
 }
+
+/// A loop written by hand.
+pub(crate) type Loop = fn(&Data) -> f64;
 
 /// A script on some data.
 pub(crate) struct Workload {
@@ -164,8 +219,8 @@ pub(crate) struct Workload {
     /// Floating-point operations, products and functions being one each.
     pub(crate) flops: f64,
     pub(crate) by_hand: fn(&Data) -> Vec<f64>,
-    /// The parts that no implementation can do without, where they have been measured by themselves.
-    pub(crate) parts: Option<fn(&Data) -> f64>,
+    /// Further loops by name: parts that no implementation can do without, or other ways to do it.
+    pub(crate) loops: Vec<(&'static str, Loop)>,
     pub(crate) bounds: Vec<Bound>,
     /// Whether basic operators run at all: their intermediates may take all memory there is.
     pub(crate) has_base: bool,
@@ -181,8 +236,13 @@ pub(crate) struct Measured {
     pub(crate) flops: f64,
     pub(crate) times: Vec<Times>,
     pub(crate) bounds: Vec<Reached>,
-    /// The fused operators of Gen, by template and variant.
-    pub(crate) operators: String,
+    /// Counters of a run without compilation, by the name of the way.
+    pub(crate) statistics: Vec<(&'static str, Statistics)>,
+    /// Cells of `X` that are stored, and cells of all inputs.
+    pub(crate) stored: usize,
+    pub(crate) values: usize,
+    /// How many numbers of threads the ways have.
+    pub(crate) threads: usize,
 }
 
 /// A bound with the number that was reached.
@@ -204,6 +264,21 @@ impl Measured {
     pub(crate) fn times_of(&self, name: &str) -> Option<&Times> {
         self.times.iter().find(|times| times.name == name)
     }
+
+    pub(crate) fn statistics_of(&self, name: &str) -> Option<&Statistics> {
+        self.statistics.iter().find(|(way, _)| *way == name).map(|(_, statistics)| statistics)
+    }
+
+    /// How many times as fast one way is as another, where both ran.
+    pub(crate) fn speedup(&self, name: &str, over: &str) -> Option<f64> {
+        Some(self.times_of(name)?.speedup_over(self.times_of(over)?))
+    }
+
+    /// The fused operators of Gen, by template and variant.
+    pub(crate) fn operators(&self) -> String {
+        let operators = self.statistics_of(GEN).into_iter().flat_map(|statistics| statistics.fused_operators.keys());
+        operators.cloned().collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// Checks that everyone computes the same, then times all in turn.
@@ -216,14 +291,10 @@ pub(crate) fn measure(workload: &Workload, rounds: usize) -> Measured {
     let mut scripts: Vec<PreparedScript<'_>> =
         sessions.iter().map(|session| prepared(session, workload.name, workload.script, &data)).collect();
     let expected = (workload.by_hand)(&data);
-    let mut operators = String::new();
+    let mut statistics = Vec::new();
     for (way, script) in ways().zip(&mut scripts) {
         check(workload, way.name, &results(script), &expected);
-        if way.name == GEN {
-            let outcome = script.execute(&mut std::io::sink()).expect("it ran before");
-            let fused = &outcome.statistics.fused_operators;
-            operators = fused.keys().cloned().collect::<Vec<_>>().join(", ");
-        }
+        statistics.push((way.name, script.execute(&mut std::io::sink()).expect("it ran before").statistics));
     }
     let mut contenders = vec![Contender::new(READ, || _ = black_box(data.read()))];
     for (way, mut script) in ways().zip(scripts) {
@@ -231,9 +302,9 @@ pub(crate) fn measure(workload: &Workload, rounds: usize) -> Measured {
         contenders.push(Contender::new(way.name, run));
     }
     contenders.push(Contender::new(BY_HAND, || _ = black_box((workload.by_hand)(&data))));
-    if let Some(parts) = workload.parts {
+    for (name, run) in workload.loops.iter().copied() {
         let data = &data;
-        contenders.push(Contender::new(PARTS, move || _ = black_box(parts(data))));
+        contenders.push(Contender::new(name, move || _ = black_box(run(data))));
     }
     let times = in_turn(&mut contenders, rounds);
     drop(contenders);
@@ -253,7 +324,10 @@ pub(crate) fn measure(workload: &Workload, rounds: usize) -> Measured {
         flops: workload.flops,
         bounds: bounds.collect(),
         times,
-        operators,
+        statistics,
+        stored: data.stored("X"),
+        values: data.0.keys().map(|name| data.stored(name)).sum(),
+        threads: sessions.iter().map(|session| session.options().threads).collect::<BTreeSet<_>>().len(),
     }
 }
 

@@ -57,13 +57,26 @@ struct Point {
     times: Pair,
 }
 
-pub(crate) fn section(scale: Scale, rounds: usize) -> Vec<Part> {
+/// What was measured of operators, of the plans of expressions, and of those of the algorithms.
+#[derive(Default)]
+pub(super) struct Measured {
+    points: Vec<Point>,
+    orders: Vec<orders::Measured>,
+    plans: Vec<plans::Measured>,
+}
+
+pub(super) fn measure(scale: Scale, rounds: usize) -> Measured {
     let mut calibrator = Calibrator::new().expect("this machine can be measured");
-    let (mut points, machine) = measure(scale, rounds, &mut calibrator);
+    let (mut points, machine) = measure_operators(scale, rounds, &mut calibrator);
     let orders = orders::measure(rounds.min(5), &calibrator, &machine);
     let plans = plans::measure(rounds.min(5), &mut calibrator, &machine);
     points.extend(plans.iter().flat_map(plans::Measured::points));
     write_points(&points).expect("the figures can be written");
+    Measured { points, orders, plans }
+}
+
+pub(super) fn section(measured: &Measured) -> Vec<Part> {
+    let Measured { points, orders, plans } = measured;
     vec![
         Part::heading("The cost model against measurement"),
         Part::text(
@@ -79,23 +92,23 @@ pub(crate) fn section(scale: Scale, rounds: usize) -> Vec<Part> {
         fit(points.iter().filter(|point| !point.is_kept_apart)),
         Part::text("Operators that nothing was fitted to, over other shapes and with other expressions:"),
         fit(points.iter().filter(|point| point.is_kept_apart)),
-        scatter::plot(&points),
+        scatter::plot(points),
         Part::text("The operators whose predictions are furthest off, in either direction:"),
-        worst(&points),
+        worst(points),
         Part::heading("Plans of one expression"),
         Part::text(
             "Whether prices order the plans of an expression: those of the modes and three valid ones drawn at random, all \
              run in turn, planned for this machine as it was calibrated just now. A *pair* is two plans of an expression whose \
              times differ by more than 10 %; it is ordered right if the one that takes less time is the cheaper one.",
         ),
-        orders::table(&orders),
+        orders::table(orders),
         Part::heading("Plans by the cost model"),
         Part::text(
             "The algorithms with the plans that the cost model chooses for this machine as it was calibrated just now, and \
              for the default machine, the heuristics' plans, and hand-coded operators, in turn: medians. *slowdown* is the \
              largest ratio of the time of *Gen, calibrated* to that of another one.",
         ),
-        plans::table(&plans),
+        plans::table(plans),
     ]
 }
 
@@ -112,7 +125,7 @@ fn write_points(points: &[Point]) -> std::io::Result<()> {
 }
 
 /// Measures all operators and the machine in turn, then asks for the prices on that machine.
-fn measure(scale: Scale, rounds: usize, calibrator: &mut Calibrator) -> (Vec<Point>, Machine) {
+fn measure_operators(scale: Scale, rounds: usize, calibrator: &mut Calibrator) -> (Vec<Point>, Machine) {
     let fitted = families(scale);
     let fitted_count = fitted.len();
     let families: Vec<Family> = fitted.into_iter().chain(kept_apart()).collect();
@@ -258,7 +271,8 @@ fn fit<'a>(points: impl Iterator<Item = &'a Point>) -> Part {
         all.push(point.times);
         classes.entry(point.class.clone()).or_default().push(point.times);
     }
-    let rows = classes.into_iter().chain([("all".to_owned(), all)]).map(|(class, pairs)| {
+    let rows = classes.into_iter().chain([("all".to_owned(), all)]).filter(|(_, pairs)| !pairs.is_empty());
+    let rows = rows.map(|(class, pairs)| {
         let ratio = |share: f64| format!("{:.2}", quantile(pairs.iter().map(|pair| pair.ratio()), share));
         vec![
             class,

@@ -3,6 +3,7 @@
 use crate::by_hand::dense;
 use crate::document::{Part, digits};
 use crate::rounds::{Contender, Times, in_turn};
+use crate::workload::READ;
 use fuseline::Dense;
 use fuseline::ir::work::CELL_BYTES;
 use gemm::Parallelism;
@@ -20,9 +21,20 @@ const FMA_LANES: usize = 16 * 8;
 
 /// The name of [`multiply_adds`] among contenders.
 pub(crate) const MULTIPLY_ADDS: &str = "multiply-add, in registers";
+/// The name of the product of two square matrices.
+pub(crate) const MATRIX_PRODUCT: &str = "matrix product, 1024 squared";
+
+/// What the machine reaches by hand, in units of something per second.
+pub(crate) struct Rate {
+    pub(crate) name: String,
+    pub(crate) per_second: f64,
+    unit: &'static str,
+    /// The median distance of a round from the median, as a share of it.
+    spread: f64,
+}
 
 /// All rates, in turn.
-pub(crate) fn section(rounds: usize) -> Vec<Part> {
+pub(crate) fn measure(rounds: usize) -> Vec<Rate> {
     let source = Dense::from_fn(1, STREAMED, |_, j| (j % 1013) as f64);
     let mut target = Dense::zeros(1, STREAMED);
     let mut written = Dense::zeros(1, STREAMED);
@@ -31,7 +43,7 @@ pub(crate) fn section(rounds: usize) -> Vec<Part> {
     let threads = rayon::current_num_threads();
     let share = STREAMED.div_ceil(4 * threads);
     let mut contenders = [
-        Contender::new("read", || _ = black_box(dense::read(source.values()))),
+        Contender::new(READ, || _ = black_box(dense::read(source.values()))),
         Contender::new("write", || {
             written.values_mut().par_chunks_mut(share).for_each(|part| part.fill(black_box(1.5)));
         }),
@@ -40,7 +52,7 @@ pub(crate) fn section(rounds: usize) -> Vec<Part> {
             parts.for_each(|(target, source)| target.copy_from_slice(source));
         }),
         Contender::new(MULTIPLY_ADDS, multiply_adds),
-        Contender::new("matrix product, 1024 squared", || multiply(&mut product, &factors)),
+        Contender::new(MATRIX_PRODUCT, || multiply(&mut product, &factors)),
     ];
     let times = in_turn(&mut contenders, rounds);
     let streamed = (CELL_BYTES * STREAMED as u64) as f64;
@@ -51,9 +63,19 @@ pub(crate) fn section(rounds: usize) -> Vec<Part> {
         (multiply_add_flops(), "GFLOP/s"),
         (2.0 * (PRODUCT as f64).powi(3), "GFLOP/s"),
     ];
-    let row = |(times, (amount, unit)): (&Times, (f64, &str))| {
-        let rate = digits(amount / times.median() / 1e9);
-        vec![times.name.clone(), format!("{rate} {unit}"), format!("{:.0} %", 100.0 * times.spread())]
+    let rate = |(times, (amount, unit)): (&Times, (f64, &'static str))| Rate {
+        name: times.name.clone(),
+        per_second: amount / times.median(),
+        unit,
+        spread: times.spread(),
+    };
+    times.iter().zip(amounts).map(rate).collect()
+}
+
+pub(crate) fn section(rates: &[Rate]) -> Vec<Part> {
+    let row = |rate: &Rate| {
+        let Rate { name, per_second, unit, spread } = rate;
+        vec![name.clone(), format!("{} {unit}", digits(per_second / 1e9)), format!("{:.0} %", 100.0 * spread)]
     };
     vec![
         Part::heading("The machine"),
@@ -62,7 +84,7 @@ pub(crate) fn section(rounds: usize) -> Vec<Part> {
              counts the bytes read and the bytes written. Reading is measured again beside every workload, on its own \
              inputs.",
         ),
-        Part::table(&["what", "rate", "spread"], times.iter().zip(amounts).map(row).collect()),
+        Part::table(&["what", "rate", "spread"], rates.iter().map(row).collect()),
     ]
 }
 

@@ -1,0 +1,180 @@
+//! What compilation costs on the six algorithms (the paper's section 5.3), on data like Mnist.
+
+use super::findings::Findings;
+use super::setting::Setting;
+use crate::algorithms::data::Source;
+use crate::algorithms::workloads::{ALS_CG, AUTOENCODER, Algorithm, GLM, KMEANS, L2SVM, MLOGREG, Workload};
+use crate::algorithms::{Waiting, compiled_anew};
+use crate::document::{Part, time};
+use crate::workload::Data;
+use fuseline::generate::{Kind, Specification};
+use fuseline::{BackendKind, CompileOptions, LlvmLevel, Statistics};
+use std::time::Instant;
+
+const ALGORITHMS: [(&str, &Algorithm); 6] = [
+    ("P180", &L2SVM),
+    ("P181", &MLOGREG),
+    ("P182", &GLM),
+    ("P183", &KMEANS),
+    ("P184", &ALS_CG),
+    ("P185", &AUTOENCODER),
+];
+
+/// What was measured of an algorithm.
+struct Measured {
+    item: &'static str,
+    algorithm: &'static Algorithm,
+    words: String,
+    /// Runs in new sessions, and their times, the fastest first.
+    runs: Vec<(f64, Statistics)>,
+    waiting: Waiting,
+    /// Seconds of a run without the plan cache.
+    uncached_seconds: f64,
+    /// With LLVM's whole pipeline, and without the plan cache.
+    optimised_uncached: Statistics,
+}
+
+pub(super) fn run(setting: Option<Setting>, findings: &mut Findings) -> Vec<Part> {
+    let mut measured = Vec::new();
+    if let Some(setting) = setting {
+        let scale = setting.scale.pick([0.02, 0.05, 1.0]);
+        let source = Source::LookAlike(Specification { scale, ..Specification::new(Kind::Mnist) }, "Y = 1 + (Y > 5)");
+        let data = source.generate();
+        for (item, algorithm) in ALGORITHMS {
+            eprintln!("{}", algorithm.name);
+            let row = measure(item, algorithm, &data, setting.scale.pick([1, 3, 5]));
+            record(&row, findings);
+            measured.push(row);
+        }
+    }
+    section(&measured)
+}
+
+fn measure(item: &'static str, algorithm: &'static Algorithm, data: &Data, runs: usize) -> Measured {
+    let words = format!("like Mnist, {}", data.words("X"));
+    let workload = algorithm.workload(words.clone(), Source::Script(String::new()), 1);
+    let llvm = CompileOptions { backend: BackendKind::for_measurement(), ..CompileOptions::default() };
+    let mut runs: Vec<_> = (0..runs).map(|_| timed(&workload, data, llvm.clone())).collect();
+    runs.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+    let waiting = Waiting::of(&workload, data);
+    let uncached = CompileOptions { plan_cache: false, ..llvm };
+    let (uncached_seconds, _) = timed(&workload, data, uncached.clone());
+    let optimised_uncached = compiled_anew(&workload, data, CompileOptions { llvm: LlvmLevel::O3, ..uncached });
+    Measured { item, algorithm, words, runs, waiting, uncached_seconds, optimised_uncached }
+}
+
+/// A run in a new session with its seconds.
+fn timed(workload: &Workload, data: &Data, options: CompileOptions) -> (f64, Statistics) {
+    let start = Instant::now();
+    let statistics = compiled_anew(workload, data, options);
+    (start.elapsed().as_secs_f64(), statistics)
+}
+
+impl Measured {
+    /// The run of the median time.
+    fn run(&self) -> &(f64, Statistics) {
+        &self.runs[self.runs.len() / 2]
+    }
+
+    fn words(&self) -> String {
+        format!("{}, {}", self.algorithm.name, self.words)
+    }
+
+    /// The share of plans that were found, over that of the paper.
+    fn hits_over_the_papers(&self) -> f64 {
+        let (hits, plans) = self.algorithm.paper_hits;
+        self.run().1.plans_found().share() / (f64::from(hits) / f64::from(plans))
+    }
+}
+
+/// Seconds in the optimizer and waiting for code.
+fn compiling(statistics: &Statistics) -> f64 {
+    statistics.optimize_seconds + statistics.codegen_seconds
+}
+
+fn record(row: &Measured, findings: &mut Findings) {
+    let words = row.words();
+    let (seconds, run) = row.run();
+    findings.value(row.item, "compilation", &words, compiling(run));
+    findings.value(row.item, "compilation with code that was kept", &words, compiling(&row.waiting.warm));
+    findings.value(row.item, "whole run", &words, *seconds);
+    findings.value(row.item, "DAGs optimized", &words, run.dags_optimized as f64);
+    findings.value("P186", "compilation", &words, compiling(run));
+    let counters = [
+        run.dags_optimized as f64,
+        run.cplans as f64,
+        run.operators_compiled as f64,
+        run.optimize_seconds,
+        run.codegen_seconds,
+    ];
+    let count = counters.iter().filter(|counter| **counter > 0.0).count() as f64;
+    findings.value("P187", "counters of compilation that say something, of 5", &words, count);
+    let Waiting { direct, optimised, uncached, .. } = &row.waiting;
+    let ratio = |slow: &Statistics, fast: &Statistics| slow.codegen_seconds / fast.codegen_seconds;
+    findings.value("P188", "time of LLVM's whole pipeline over ours", &words, ratio(optimised, direct));
+    let without = ratio(&row.optimised_uncached, uncached);
+    findings.value("P188", "the same without the plan cache", &words, without);
+    findings.value("P189", "share of plans found over the paper's", &words, row.hits_over_the_papers());
+    let found = run.plans_found();
+    let compiled = run.operators_compiled as f64 / (found.of - found.hits) as f64;
+    findings.value("P190", "operators compiled for each plan not found", &words, compiled);
+    if row.algorithm.name == ALS_CG.name {
+        let what = "wait for code without the plan cache over that with it";
+        findings.value("P191", what, &words, ratio(uncached, direct));
+        let what = "run without the plan cache over that with it";
+        findings.value("P191", what, &words, row.uncached_seconds / seconds);
+    }
+}
+
+fn section(measured: &[Measured]) -> Vec<Part> {
+    let header = [
+        "algorithm",
+        "data",
+        "run",
+        "DAGs",
+        "CPlans",
+        "compiled",
+        "optimizer",
+        "code",
+        "code, kept",
+        "code, O3",
+        "code, no cache",
+        "code, O3, no cache",
+        "plans found",
+        "of",
+        "over the paper's share",
+    ];
+    let rows = measured.iter().map(|row| {
+        let (seconds, run) = row.run();
+        let Waiting { warm, optimised, uncached, .. } = &row.waiting;
+        let found = run.plans_found();
+        let code = |statistics: &Statistics| time(statistics.codegen_seconds);
+        vec![
+            row.algorithm.name.to_owned(),
+            row.words.clone(),
+            time(*seconds),
+            run.dags_optimized.to_string(),
+            run.cplans.to_string(),
+            run.operators_compiled.to_string(),
+            time(run.optimize_seconds),
+            code(run),
+            code(warm),
+            code(optimised),
+            code(uncached),
+            code(&row.optimised_uncached),
+            found.hits.to_string(),
+            found.of.to_string(),
+            format!("{:.2}", row.hits_over_the_papers()),
+        ]
+    });
+    vec![
+        Part::heading("Compilation"),
+        Part::text(
+            "First runs in new sessions that wait for LLVM: the whole run, DAGs optimized, CPlans constructed and operators \
+             compiled, the time in the optimizer, and the time that the run waits for *code*: with nothing compiled, with \
+             code that an earlier session *kept* in a folder, with LLVM's whole pipeline (*O3*) and without the plan cache; \
+             and the plans that were found compiled, with their blocks or in the cache.",
+        ),
+        Part::table(&header, rows.collect()),
+    ]
+}
