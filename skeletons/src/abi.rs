@@ -13,7 +13,7 @@
 //! | Cell, MAgg | sparse | CSR rows | non-zeros, by position | gathered: one value per position / gathered / as dense |
 //! | Row | dense | tile of rows | dense rows | as Cell dense; whole vectors and matrices for `SideVector`, `VectMatMult` |
 //! | Row | sparse | CSR rows | CSR rows, by position | as Row dense; gathered where rows are read at the main row's positions alone |
-//! | Outer | dense | tile of X without zeros | dense rows | as Cell dense; U and V as below; `products` of both: row `r` at `r * cols` |
+//! | Outer | dense | tile of X without zeros, or of all its cells | dense rows | as Cell dense; U and V as below; `products` of both: row `r` at `r * cols` |
 //! | Outer | sparse | CSR rows | non-zeros of X | gathered / gathered / per row; U: rows of the unit, in `left_mm`; V: all of it; `products` of both |
 //!
 //! In sparse entries positions are relative to the unit: row `r` owns positions `row_offsets[r] - row_offsets[0] ..

@@ -52,19 +52,19 @@ impl<'a> Aggregation<'a> {
         Total { aggs: self.aggs.clone(), values, positions }
     }
 
-    /// Over the non-zeros of a dense main input.
-    pub(crate) fn over_nonzeros(&self, factors: &DenseFactors<'_>) -> Total {
+    /// Over what is visited of the tiles of a main input and of a product of factors.
+    pub(crate) fn over_tiles(&self, factors: &DenseFactors<'_>) -> Total {
         let (values, positions) = self.operator.reduce(
             None,
             |work| {
                 let results = self.operator.run(vec![(); work.len()], |workspace, block, ()| {
                     let mut partial = self.start();
-                    let nonzeros = factors.for_each_unit(workspace, work.tiles(), block, |layout, _, unit, count| {
+                    let visited = factors.for_each_unit(workspace, work.tiles(), block, |layout, _, unit, count| {
                         if count > 0 {
                             self.unit(layout, unit, &mut partial);
                         }
                     });
-                    (partial, nonzeros)
+                    (partial, visited)
                 });
                 self.merge_blocks(results)
             },

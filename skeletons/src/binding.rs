@@ -20,7 +20,7 @@ use std::borrow::Cow;
 pub(crate) struct Binding<'a> {
     pub(crate) plan: &'a CPlan,
     pub(crate) kernel: &'a dyn Kernel,
-    /// Dense or CSR in Outer plans, which rely on its having no explicitly stored zeros.
+    /// Dense or CSR in Outer plans that skip its zeros, which rely on its having no explicitly stored ones.
     pub(crate) main: Box<dyn Source + 'a>,
     pub(crate) rows: usize,
     pub(crate) cols: usize,
@@ -68,7 +68,8 @@ impl<'a> Binding<'a> {
         if is_outer && !kernel.has_sparse_entry() {
             return Err(SkeletonError::NoSparseEntry { template: plan.template().mnemonic() });
         }
-        let may_skip = kernel.has_sparse_entry() && (is_outer || main.csr().is_some());
+        let skips_zeros = is_outer && plan.sparse_safe;
+        let may_skip = kernel.has_sparse_entry() && (skips_zeros || !is_outer && main.csr().is_some());
         let scalars = by_input(plan, scalars);
         let visited = if may_skip { non_zeros(plan, inputs, &scalars, strict_ieee) } else { None };
         let runs_sparse_entry = visited.is_some();
@@ -181,9 +182,14 @@ impl<'a> Binding<'a> {
         cells(self.rows, self.cols)
     }
 
-    /// The cells of the main input of an Outer plan that is not sparse.
-    pub(crate) fn dense_main(&self) -> &Dense {
-        self.main.dense().expect("Outer plans bind a dense or a sparse main input")
+    /// The non-zeros that an Outer plan visits of a sparse main input; `None` where it runs over tiles.
+    pub(crate) fn sparse_driver(&self) -> Option<&Csr> {
+        self.main.csr().filter(|_| self.plan.sparse_safe)
+    }
+
+    /// The cells whose non-zeros an Outer plan over tiles visits; `None` where it visits all cells, however they are stored.
+    pub(crate) fn dense_driver(&self) -> Option<&Dense> {
+        self.main.dense().filter(|_| self.plan.sparse_safe)
     }
 
     /// The rank of the factors of an Outer plan.
@@ -217,7 +223,7 @@ fn count_inputs(plan: &CPlan, inputs: &[MatrixBlock], scalars: &[f64]) -> Result
 }
 
 fn bind_main<'a>(plan: &CPlan, block: &'a MatrixBlock) -> Box<dyn Source + 'a> {
-    if plan.space() != Space::Factors {
+    if plan.space() != Space::Factors || !plan.sparse_safe {
         return source_of(block);
     }
     source_of_layout(match block.layout() {

@@ -1,5 +1,6 @@
-//! The products of the factors of Outer plans: what stands for `U %*% t(V)` in a unit. Where X is dense enough, a tile of
-//! the product is computed as a small matrix product, else one dot product for each non-zero.
+//! The products of the factors of Outer plans: what stands for `U %*% t(V)` in a unit. Where X is dense enough, and in plans
+//! over all of its cells, a tile of the product is computed as a small matrix product, else one dot product for each
+//! non-zero.
 
 use crate::built::BuiltRows;
 use crate::operator::{Operator, UnitLayout, Workspace};
@@ -15,26 +16,27 @@ use fuseline_vecprims::{Panels, TileMut};
 /// Tiles of products begin panels.
 const _: () = assert!(fuseline_ir::work::PANEL_COLS == fuseline_vecprims::PANEL);
 
-/// A dense X and the factors of a plan, for tiles of both.
+/// The factors of a plan and its X, for tiles of both.
 pub(crate) struct DenseFactors<'a> {
     operator: &'a Operator<'a>,
-    dense: &'a Dense,
+    /// A dense X of which the non-zeros are visited; all cells of X otherwise.
+    driver: Option<&'a Dense>,
     /// V, if the plan reads products.
     panels: Option<Panels>,
 }
 
 impl<'a> DenseFactors<'a> {
-    pub(crate) fn new(operator: &'a Operator<'a>, dense: &'a Dense) -> Self {
+    pub(crate) fn new(operator: &'a Operator<'a>) -> Self {
         let binding = &operator.binding;
         let panels = binding.reads_products.then(|| {
             let (v, rank) = (factor(binding, FACTOR_V), binding.rank());
             Panels::transposing(fuseline_vecprims::Tile::new(v, rank), binding.cols, rank)
         });
-        DenseFactors { operator, dense, panels }
+        DenseFactors { operator, driver: binding.dense_driver(), panels }
     }
 
-    /// Makes units of the non-zeros of the tiles of a block, with their products, and hands on each with the number of its
-    /// non-zeros; says how many all of them have.
+    /// Makes units of the tiles of a block, of their non-zeros or of all cells, with their products, and hands on each with
+    /// the number of cells that it visits; says how many all of them do.
     pub(crate) fn for_each_unit(
         &self,
         workspace: &mut Workspace,
@@ -43,49 +45,49 @@ impl<'a> DenseFactors<'a> {
         mut visit: impl FnMut(&mut UnitLayout, Tile, UnitOf<'_>, usize),
     ) -> usize {
         let Workspace { layout, built } = workspace;
-        let (mut tiles, mut nonzeros) = (partition.tiles_down(block).peekable(), 0);
+        let (mut tiles, mut visited) = (partition.tiles_down(block).peekable(), 0);
         while let Some(tile) = tiles.next() {
             let next_unit = tiles.peek().map_or(0, |next| self.first_cell(*next).wrapping_sub(self.first_cell(tile)));
             let count = self.build(built, tile);
             let unit = if count == tile.rows * tile.cols {
-                UnitOf::WithoutZeros { tile, products: TileProducts { products: &built.products, next_unit } }
+                UnitOf::WholeTile { tile, products: TileProducts { products: &built.products, next_unit } }
             } else {
                 UnitOf::Built { rows: built, tile }
             };
             visit(layout, tile, unit, count);
-            nonzeros += count;
+            visited += count;
         }
-        nonzeros
+        visited
     }
 
     fn first_cell(&self, tile: Tile) -> usize {
-        tile.first_row * self.dense.cols() + tile.first_col
+        tile.first_row * self.operator.binding.cols + tile.first_col
     }
 
-    /// Builds the rows of a tile, if any of its cells is zero, and the products of its factors; says how many cells are
-    /// not zero.
+    /// Builds the rows of a tile, if a zero of it is left out, and the products of its factors; says how many cells are
+    /// visited.
     fn build(&self, built: &mut BuiltRows, tile: Tile) -> usize {
         let cells = tile.rows * tile.cols;
-        let nonzeros = self.count_nonzeros(tile);
-        let is_full = nonzeros == cells;
-        if !is_full {
-            built.build(self.dense, tile);
+        let visited = self.driver.map_or(cells, |driver| self.count_nonzeros(driver, tile));
+        let partial = self.driver.filter(|_| visited < cells);
+        if let Some(driver) = partial {
+            built.build(driver, tile);
         }
         built.products.clear();
         match &self.panels {
-            Some(panels) if multiplies_whole_tile(nonzeros, cells) => {
+            Some(panels) if multiplies_whole_tile(visited, cells) => {
                 self.multiply(panels, tile, &mut built.products);
-                if !is_full {
+                if partial.is_some() {
                     built.keep_products(tile.cols);
                 }
             }
             _ => {}
         }
-        nonzeros
+        visited
     }
 
-    fn count_nonzeros(&self, tile: Tile) -> usize {
-        let cells = fuseline_vecprims::Tile::new(&self.dense.values()[self.first_cell(tile)..], self.dense.cols());
+    fn count_nonzeros(&self, driver: &Dense, tile: Tile) -> usize {
+        let cells = fuseline_vecprims::Tile::new(&driver.values()[self.first_cell(tile)..], driver.cols());
         self.operator.env.primitives.full_agg(AggOp::Nnz, tile.rows, tile.cols, cells) as usize
     }
 

@@ -222,7 +222,7 @@ impl Operator<'_> {
             UnitOf::Segment(..) if self.binding.combines_rows() => layout.combined.columns().len(),
             UnitOf::Segment(segment, _) => segment.end - segment.start,
             UnitOf::Built { rows, .. } => rows.values.len(),
-            UnitOf::Tile(..) | UnitOf::WithoutZeros { .. } => 0,
+            UnitOf::Tile(..) | UnitOf::WholeTile { .. } => 0,
         }
     }
 
@@ -241,7 +241,7 @@ impl Operator<'_> {
                 let numbers = visited.map_or(RowNumbers::From(tile.first_row), |visited| visited.numbers(rows));
                 self.run_tile(layout, tile, numbers, TileProducts::NONE, outputs);
             }
-            UnitOf::WithoutZeros { tile, products } => {
+            UnitOf::WholeTile { tile, products } => {
                 self.run_tile(layout, tile, RowNumbers::From(tile.first_row), products, outputs);
             }
             UnitOf::Segment(segment, visited) if self.binding.combines_rows() => {

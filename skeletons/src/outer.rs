@@ -1,6 +1,7 @@
 //! `SpoofOuter`: operations over the non-zeros of X, each with the product of a row of U and a row of V, so that
-//! `U %*% t(V)` is never computed as a whole (Table 1). A dense X runs tile by tile (module `factors`); sparse factors are
-//! made dense once, since each of their rows is read as often as X has non-zeros in a row or column.
+//! `U %*% t(V)` is never computed as a whole (Table 1). A dense X runs tile by tile (module `factors`), and so do plans that
+//! are not sparse-safe, over all cells of any X; sparse factors are made dense once, since each of their rows is read as
+//! often as X has non-zeros in a row or column.
 
 use crate::SkeletonError;
 use crate::abi::Output;
@@ -30,21 +31,21 @@ pub(crate) fn execute(operator: &Operator<'_>, outer_type: OuterType) -> Result<
         OuterType::LeftMM => cells(binding.cols, rank)?,
         OuterType::NoAgg | OuterType::FullAgg => 0,
     };
-    Ok(match (binding.main.csr(), outer_type) {
+    Ok(match (binding.sparse_driver(), outer_type) {
         (Some(csr), OuterType::NoAgg) => with_pattern(operator.env, csr, by_position(operator)),
-        (None, OuterType::NoAgg) => dense_values(operator, binding.dense_main()),
+        (None, OuterType::NoAgg) => by_tiles(operator),
         (_, OuterType::FullAgg) => full(operator),
         (_, OuterType::RightMM) => right_mm(operator, rank),
         (_, OuterType::LeftMM) => left_mm(operator, rank),
     })
 }
 
-/// A result from a dense X, in the format that suits its non-zeros.
-fn dense_values(operator: &Operator<'_>, dense: &Dense) -> MatrixBlock {
-    let (rows, cols) = (dense.rows(), dense.cols());
+/// A result with a value for each cell, in the format that suits its non-zeros.
+fn by_tiles(operator: &Operator<'_>) -> MatrixBlock {
+    let (rows, cols) = (operator.binding.rows, operator.binding.cols);
     let mut out = Dense::uninit_in(operator.env.buffers, rows, cols);
     let write = Write::to(operator, &out);
-    let (factors, work) = (DenseFactors::new(operator, dense), operator.work(None));
+    let (factors, work) = (DenseFactors::new(operator), operator.work(None));
     let lengths = (0..work.len()).map(|block| work.block_len(block));
     let nonzeros = operator.run(split_parts(out.values_mut(), lengths), |workspace, block, part| {
         let first_row = work.block_rows(block).start;
@@ -84,12 +85,12 @@ fn spread_values(
     layout.output = buffer;
 }
 
-/// The aggregate of all cells, most of which are zero.
+/// The aggregate of all cells, those that are not visited being zero.
 fn full(operator: &Operator<'_>) -> MatrixBlock {
     let aggregation = Aggregation::new(operator);
-    let total = match operator.binding.main.csr() {
+    let total = match operator.binding.sparse_driver() {
         Some(_) => aggregation.over(Some(&visited(operator))),
-        None => aggregation.over_nonzeros(&DenseFactors::new(operator, operator.binding.dense_main())),
+        None => aggregation.over_tiles(&DenseFactors::new(operator)),
     };
     let cells = operator.binding.rows.saturating_mul(operator.binding.cols);
     total.with_others(&operator.zero_values(), cells).into_block()
@@ -97,9 +98,9 @@ fn full(operator: &Operator<'_>) -> MatrixBlock {
 
 /// `W %*% V`: each block owns rows of the output.
 fn right_mm(operator: &Operator<'_>, rank: usize) -> MatrixBlock {
-    match operator.binding.main.csr() {
+    match operator.binding.sparse_driver() {
         Some(_) => right_mm_sparse(operator, &visited(operator), rank),
-        None => right_mm_dense(operator, operator.binding.dense_main(), rank),
+        None => right_mm_by_tiles(operator, rank),
     }
     .into()
 }
@@ -122,9 +123,9 @@ fn right_mm_sparse(operator: &Operator<'_>, visited: &VisitedRows<'_>, rank: usi
     expand_rows(operator.env, out, visited, 0.0)
 }
 
-fn right_mm_dense(operator: &Operator<'_>, dense: &Dense, rank: usize) -> Dense {
-    let mut out = Dense::zeros_in(operator.env.buffers, dense.rows(), rank);
-    let (factors, work) = (DenseFactors::new(operator, dense), operator.work(None));
+fn right_mm_by_tiles(operator: &Operator<'_>, rank: usize) -> Dense {
+    let mut out = Dense::zeros_in(operator.env.buffers, operator.binding.rows, rank);
+    let (factors, work) = (DenseFactors::new(operator), operator.work(None));
     let lengths = (0..work.len()).map(|block| work.block_rows(block).len() * rank);
     operator.run(split_parts(out.values_mut(), lengths), |workspace, block, part| {
         let first_row = work.block_rows(block).start;
@@ -143,7 +144,7 @@ fn right_mm_dense(operator: &Operator<'_>, dense: &Dense, rank: usize) -> Dense 
 fn left_mm(operator: &Operator<'_>, rank: usize) -> MatrixBlock {
     let len = operator.binding.cols * rank;
     let accumulation = Accumulation { operator, len, row_stride: rank, agg: AggOp::Sum, is_full: false };
-    match operator.binding.main.csr() {
+    match operator.binding.sparse_driver() {
         Some(_) => {
             let visited = visited(operator);
             operator.reduce(
@@ -155,15 +156,15 @@ fn left_mm(operator: &Operator<'_>, rank: usize) -> MatrixBlock {
                 |left, right| accumulation.merge(vec![left, right]),
             )
         }
-        None => left_mm_dense(&accumulation, operator.binding.dense_main()),
+        None => left_mm_by_tiles(&accumulation),
     }
     .reshape(operator.binding.cols, rank)
     .into()
 }
 
-fn left_mm_dense(accumulation: &Accumulation<'_>, dense: &Dense) -> Dense {
+fn left_mm_by_tiles(accumulation: &Accumulation<'_>) -> Dense {
     let Accumulation { operator, row_stride: rank, .. } = *accumulation;
-    let factors = DenseFactors::new(operator, dense);
+    let factors = DenseFactors::new(operator);
     operator.reduce(
         None,
         |work| {

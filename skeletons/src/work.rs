@@ -27,8 +27,8 @@ pub(crate) enum UnitOf<'a> {
         /// The tile.
         tile: Tile,
     },
-    /// A tile of a dense main input, of an Outer plan, that has no zeros.
-    WithoutZeros {
+    /// A tile of the main input of an Outer plan of which all cells are visited.
+    WholeTile {
         /// The tile.
         tile: Tile,
         /// The products of its factors.
@@ -107,14 +107,14 @@ impl UnitOf<'_> {
             UnitOf::Tile(Tile { first_row, rows, .. }, _)
             | UnitOf::Segment(Segment { first_row, rows, .. }, _)
             | UnitOf::Built { tile: Tile { first_row, rows, .. }, .. }
-            | UnitOf::WithoutZeros { tile: Tile { first_row, rows, .. }, .. } => *first_row..*first_row + *rows,
+            | UnitOf::WholeTile { tile: Tile { first_row, rows, .. }, .. } => *first_row..*first_row + *rows,
         }
     }
 
     /// The first column of the main input.
     pub(crate) fn first_col(&self) -> usize {
         match self {
-            UnitOf::Tile(tile, _) | UnitOf::Built { tile, .. } | UnitOf::WithoutZeros { tile, .. } => tile.first_col,
+            UnitOf::Tile(tile, _) | UnitOf::Built { tile, .. } | UnitOf::WholeTile { tile, .. } => tile.first_col,
             UnitOf::Segment(..) => 0,
         }
     }

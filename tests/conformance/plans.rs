@@ -99,8 +99,7 @@ impl Plan {
         let counts_zeros =
             || self.cplan.outputs.iter().any(|output| output.agg().is_some_and(|agg| !agg.ignores_zeros()));
         match self.cplan.variant {
-            Variant::Cell(_) | Variant::MAgg => is_kept,
-            Variant::Outer(_) => true,
+            Variant::Cell(_) | Variant::MAgg | Variant::Outer(_) => is_kept,
             Variant::Row(RowType::NoAggConst | RowType::ColAggConst | RowType::MultiAgg) => false,
             Variant::Row(RowType::ColAgg | RowType::FullAgg) if counts_zeros() => false,
             Variant::Row(_) => is_kept && self.kind != SideKind::None || self.form == Form::Products,
@@ -125,10 +124,9 @@ impl Builder {
         if variant.space() == Space::Factors {
             builder.matrix(Part::Factor, |m, _| (m, WIDTH));
             builder.matrix(Part::Factor, |_, n| (n, WIDTH));
-        } else {
-            let cumulates = matches!(variant, Variant::Cell(CellType::CumAgg) | Variant::Row(RowType::CumAgg));
-            builder.plan.sparse_safe = !cumulates && !matches!(form, Form::Filled | Form::Joined | Form::Constant);
         }
+        let cumulates = matches!(variant, Variant::Cell(CellType::CumAgg) | Variant::Row(RowType::CumAgg));
+        builder.plan.sparse_safe = !cumulates && !matches!(form, Form::Filled | Form::Joined | Form::Constant);
         builder
     }
 

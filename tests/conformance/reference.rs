@@ -88,13 +88,15 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The cells of an output, before they are aggregated. Outer plans leave out the zeros of X.
+    /// The cells of an output, before they are aggregated. Outer plans leave out the zeros of X, unless they run over all
+    /// cells.
     fn output(&self, output: usize) -> Dense {
         let main = self.input(MAIN);
-        let (is_outer, node) = (self.plan.space() == Space::Factors, self.plan.outputs[output].node());
+        let skips_zeros = self.plan.space() == Space::Factors && self.plan.sparse_safe;
+        let node = self.plan.outputs[output].node();
         let mut values = Vec::new();
         Dense::from_fn(main.rows(), main.cols(), |i, j| {
-            if is_outer && main.get(i, j) == 0.0 {
+            if skips_zeros && main.get(i, j) == 0.0 {
                 return 0.0;
             }
             self.cell(i, j, &mut values);

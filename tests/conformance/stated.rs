@@ -192,12 +192,13 @@ impl Statement<'_> {
         columns.len()
     }
 
-    /// A tile of products of factors: a unit of its non-zeros, or of all cells where none is zero.
+    /// A tile of products of factors: a unit of its non-zeros, or of all cells where none is zero or the plan visits all.
     fn add_products(&self, tile: Tile, activity: &mut Activity) {
         let main = &self.data.dense[0];
         let cells = (tile.first_row..tile.first_row + tile.rows)
             .flat_map(|row| &main.row(row)[tile.first_col..tile.first_col + tile.cols]);
-        let (positions, all) = (cells.filter(|&&value| value != 0.0).count(), tile.rows * tile.cols);
+        let is_visited = |value: &&f64| !self.plan.sparse_safe || **value != 0.0;
+        let (positions, all) = (cells.filter(is_visited).count(), tile.rows * tile.cols);
         let reads_products = self.plan.nodes.values().any(|node| matches!(node, CNode::OuterProduct));
         let is_multiplied = reads_products && multiplies_whole_tile(positions, all);
         if positions > 0 && positions == all {

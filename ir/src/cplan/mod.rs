@@ -259,7 +259,7 @@ pub struct CPlan {
     pub outputs: Vec<COutput>,
     /// The value of every output node is zero where the cell (Row: the row) of the main input is, so that skeletons may
     /// skip these cells: results are zero there, sums ignore them, and aggregates that zeros count in take one zero.
-    /// Always true for Outer.
+    /// Outer plans that are not run over all cells of X.
     pub sparse_safe: bool,
 }
 

@@ -259,7 +259,6 @@ fn templates_allow_their_own_nodes_alone() {
          }",
         &expect![[r#"
             inputs: outer plans have at least 3 inputs
-            plan: outer plans are sparse-safe
             %1: in1 is no side input
             outputs: the plan has one output, not 2"#]],
     );

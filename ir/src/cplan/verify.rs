@@ -85,9 +85,6 @@ impl Verifier<'_> {
             }
             scalars |= *input == CInput::Scalar;
         }
-        if self.plan.space() == Space::Factors {
-            self.errors.check(self.plan.sparse_safe, "plan", "outer plans are sparse-safe");
-        }
     }
 
     /// Whether all references lead to earlier nodes; nothing else can be checked before they do.

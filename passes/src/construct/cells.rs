@@ -107,7 +107,7 @@ impl Mains {
         let share = |id: HopId| context.hop(id).size.sparsity();
         let densest = candidates().map(share).fold(0.0, f64::max);
         let ids: Vec<HopId> = candidates().filter(|&id| share(id) == densest).collect();
-        match operator.template.filter(|_| ids.is_empty() || operator.is_driven()) {
+        match operator.template.filter(|_| ids.is_empty() || !operator.is_constructible(context)) {
             Some(template) => Err(ConstructError::NoMainInput(template)),
             None => Ok(Mains { ids, are_drivers: false }),
         }

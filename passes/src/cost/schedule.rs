@@ -2,7 +2,7 @@
 //! its members.
 
 use crate::cover::{ByPosition, Hops, Operator};
-use crate::facts::{Context, bytes_of, cells, sparsity, stored_non_zeros, stored_rows};
+use crate::facts::{Context, bytes_of, cells, stored_non_zeros, stored_rows};
 use crate::hops::untransposed;
 use crate::zeros::Zeros;
 use fuseline_ir::hop::{HopId, HopOp};
@@ -60,7 +60,7 @@ impl Scheduled {
     ) -> Option<Scheduled> {
         let sparsest = (!visited.is_empty()).then(|| visited.remove(0));
         let has_non_zeros = driver.is_some() || sparsest.is_some();
-        let main = driver.or(sparsest).or_else(|| densest(context, operator, space))?;
+        let main = driver.or(sparsest).or_else(|| operator.densest(context, space))?;
         Scheduled::with_main(&Members { context, operator, main, has_non_zeros, joined: visited, by_position: None })
     }
 
@@ -130,12 +130,6 @@ impl Scheduled {
     pub fn outline(&self) -> Outline {
         self.schedule.outline(self.rows, self.non_zeros, self.row_bytes)
     }
-}
-
-/// The main input of an operator over cells that is not zero with any: the densest.
-fn densest(context: &Context<'_>, operator: &Operator, space: &SizeInfo) -> Option<HopId> {
-    let by_cell = operator.inputs_by_cell(context, space);
-    by_cell.reduce(|one, other| if sparsity(context, other) > sparsity(context, one) { other } else { one })
 }
 
 /// Whether values of an operator over cells belong to one row, or to one column.
@@ -223,8 +217,7 @@ impl Members<'_> {
     /// Whether units are runs of the non-zeros of a sparse main input.
     fn runs_over_non_zeros(&self, space: Space) -> bool {
         match space {
-            Space::Factors => true,
-            Space::Cells => self.has_non_zeros,
+            Space::Cells | Space::Factors => self.has_non_zeros,
             Space::Rows => self.by_position.is_some(),
         }
     }

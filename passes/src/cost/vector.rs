@@ -144,7 +144,7 @@ pub struct InputRead {
     pub gathers: f64,
 }
 
-/// What the operator writes, computes and reads; `None` for an Outer operator without a driver, which is impossible.
+/// What the operator writes, computes and reads; `None` for an Outer operator without a main input, which is impossible.
 pub fn cost_vector(context: &Context<'_>, operator: &Operator) -> Option<CostVector> {
     let is_by_cell = matches!(context.hop(operator.root()).op, HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_));
     let space = match operator.template {
@@ -195,14 +195,14 @@ struct CellPass<'a> {
 }
 
 impl<'a> CellPass<'a> {
-    /// None for an operator that cannot be without a driver, and has none.
+    /// None for an operator that must be driven by a matrix, and by none is.
     fn new(context: &Context<'_>, operator: &'a Operator) -> Option<CellPass<'a>> {
         let space = operator.space(context);
         let template = operator.template();
         let is_driven = operator.is_driven();
         let may_skip = is_driven || has_zeros_to_skip(context, &operator.inputs, &space);
         let driver = may_skip.then(|| operator.driver(context, &space)).flatten();
-        if is_driven && driver.is_none() {
+        if is_driven && driver.is_none() && operator.main_input(context).is_none() {
             return None;
         }
         let share_of = |id: HopId| template.map_or_else(|| sparsity(context, id), |it| it.visited_share(context, id));

@@ -70,6 +70,12 @@ impl Operator {
         candidates.into_iter().find(|&id| self.is_zero_with(context, id, Zeros::Cell))
     }
 
+    /// The main input of an operator over the cells of `space` that is not zero with any: the densest.
+    pub(crate) fn densest(&self, context: &Context<'_>, space: &SizeInfo) -> Option<HopId> {
+        let by_cell = self.inputs_by_cell(context, space);
+        by_cell.reduce(|one, other| if sparsity(context, other) > sparsity(context, one) { other } else { one })
+    }
+
     /// Whether all roots, or what they aggregate, are zero with the cells or the row of an input.
     pub(crate) fn is_zero_with(&self, context: &Context<'_>, input: HopId, zeros: Zeros) -> bool {
         self.are_zero_with(context, &[input], zeros)

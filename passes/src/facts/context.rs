@@ -19,6 +19,8 @@ pub struct OuterFacts {
     pub product: Option<HopId>,
     /// A matrix of the same size outside of the product, such that the expression is zero wherever the matrix is.
     pub driver: Option<HopId>,
+    /// Whether the expression combines the product with other matrices of its size, whose cells it may be computed with.
+    pub meets_matrix: bool,
 }
 
 /// The most matrices that are looked at for one with whose zeros an expression is zero.
@@ -183,7 +185,7 @@ impl<'a> Context<'a> {
     fn derive_outer(&self, id: HopId) -> OuterFacts {
         let hop = self.hop(id);
         if is_outer_product_like(self, id) {
-            return OuterFacts { product: Some(id), driver: None };
+            return OuterFacts { product: Some(id), ..OuterFacts::default() };
         }
         if hop.op == HopOp::Reorg(ReorgOp::Transpose) {
             return self.outer(hop.inputs[0]);
@@ -191,12 +193,13 @@ impl<'a> Context<'a> {
         if !is_elementwise(self.dag, id) {
             return OuterFacts::default();
         }
-        let mut inputs = hop.inputs.iter().copied().filter(|&input| self.hop(input).size.same_dims(&hop.size));
-        let Some(chain) = inputs.find(|&input| self.outer(input).product.is_some()) else {
+        let inputs = || hop.inputs.iter().copied().filter(|&input| self.hop(input).size.same_dims(&hop.size));
+        let Some(chain) = inputs().find(|&input| self.outer(input).product.is_some()) else {
             return OuterFacts::default();
         };
         let driver = if self.limits.strict_ieee { None } else { self.derive_driver(id, chain) };
-        OuterFacts { product: self.outer(chain).product, driver }
+        let meets_matrix = self.outer(chain).meets_matrix || inputs().any(|input| self.outer(input).product.is_none());
+        OuterFacts { product: self.outer(chain).product, driver, meets_matrix }
     }
 
     /// The matrix whose zeros make an operator zero; `chain` is its input over the outer product.

@@ -37,8 +37,8 @@ fn template(op: FusedOp) -> Option<TemplateType> {
     match op {
         FusedOp::TransposeSelf(_) | FusedOp::MatrixChain(_) => Some(TemplateType::Row),
         FusedOp::BinaryAggregate(_) | FusedOp::TernaryAggregate(_) => Some(TemplateType::Cell),
-        // No zeros decide about the squares, so that there is no driver, which the Outer template asks for.
-        FusedOp::WeightedSquaredLoss(LossWeight::None | LossWeight::Pre) => Some(TemplateType::Cell),
+        // Squares beside the weights are added without the product, which no generated operator does.
+        FusedOp::WeightedSquaredLoss(LossWeight::Pre) => Some(TemplateType::Cell),
         FusedOp::OuterAggregate(..) => None,
         FusedOp::WeightedSquaredLoss(_)
         | FusedOp::WeightedSigmoid { .. }

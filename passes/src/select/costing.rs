@@ -22,6 +22,16 @@ struct Priced {
     inputs: SmallVec<[Member; 6]>,
 }
 
+/// A plan that was to be priced.
+#[cfg(test)]
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub(crate) assignment: Points,
+    pub(crate) limit: f64,
+    /// Its price, unless it exceeds the limit.
+    pub(crate) seconds: Option<f64>,
+}
+
 /// Prices plans of one partition.
 pub(crate) struct Costing<'a> {
     space: &'a SearchSpace<'a>,
@@ -34,6 +44,9 @@ pub(crate) struct Costing<'a> {
     pub(crate) operators: u64,
     /// Operators met in plans, remembered or not.
     pub(crate) operators_of_plans: u64,
+    /// What was priced, in order.
+    #[cfg(test)]
+    pub(crate) requests: Vec<Request>,
 }
 
 impl<'a> Costing<'a> {
@@ -46,11 +59,20 @@ impl<'a> Costing<'a> {
             pending: Vec::new(),
             operators: 0,
             operators_of_plans: 0,
+            #[cfg(test)]
+            requests: Vec::new(),
         }
     }
 
     /// Seconds of the part of a plan that lies in a region, or `None` as soon as they exceed `limit`.
     pub(crate) fn cost(&mut self, assignment: &Points, region: &Region, limit: f64) -> Option<f64> {
+        let seconds = self.price(assignment, region, limit);
+        #[cfg(test)]
+        self.requests.push(Request { assignment: assignment.clone(), limit, seconds });
+        seconds
+    }
+
+    fn price(&mut self, assignment: &Points, region: &Region, limit: f64) -> Option<f64> {
         if self.known.len() > MOST_OPERATORS {
             self.known.clear();
         }

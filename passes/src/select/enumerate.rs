@@ -349,23 +349,110 @@ fn plans_one_by_one(sub_problems: &[SubProblem]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::four_points;
+    use super::super::tests::{campaign, four_points, overlapping_sums, random_dag, spaces_of};
     use super::*;
+    use crate::cost::CostModel;
+    use crate::machine::{Bandwidth, Machine};
+    use crate::select::costing::Request;
+    use crate::select::entry::Point;
+    use crate::testing::Random;
 
-    /// P126: all assignments, from all false to all true.
+    /// Searches a space with these switches, and gives what was asked of the cost model, plan by plan.
+    fn requests(space: &SearchSpace<'_>, is_pruned: bool) -> (SearchResult, Vec<Request>) {
+        let (whole, effort) = (SubProblem::whole(space, false), Effort::of_steps(u64::MAX));
+        let mut search = Search { is_pruned, ..Search::new(space, &whole, &effort) };
+        search.cost_based();
+        let requests = std::mem::take(&mut search.costing.requests);
+        (search.into_result(), requests)
+    }
+
+    /// The digits of an assignment as one number, the first of the layout being the most significant.
+    fn number_of(layout: &[Point], assignment: &Points) -> usize {
+        layout.iter().fold(0, |number, point| 2 * number + usize::from(assignment.contains(point.index())))
+    }
+
+    /// P126: all assignments in the order of binary numbers, from all false to all true, each once.
     #[test]
-    fn a_scan_visits_every_assignment_once() {
+    fn a_scan_counts_through_all_assignments() {
         four_points(|problem| {
             let mut scan = Scan::new(problem, &Points::with_capacity(4));
-            let mut visited = vec![scan.assignment.clone()];
+            let mut visited = vec![number_of(&problem.layout, &scan.assignment)];
             while scan.advance(4) {
-                visited.push(scan.assignment.clone());
+                visited.push(number_of(&problem.layout, &scan.assignment));
             }
-            assert!(visited[0].is_clear() && visited[15].is_full());
-            visited.sort();
-            visited.dedup();
-            assert_eq!(visited.len(), 16);
+            assert_eq!(visited, (0..16).collect::<Vec<_>>());
         });
+    }
+
+    /// P126, P127: the plans that are costed before the scan are those of the heuristics, maximal fusion first and
+    /// without any bound; then come all plans in the order of the scan.
+    #[test]
+    fn plans_are_costed_in_the_order_of_the_scan() {
+        let mut scanned = 0;
+        for seed in campaign(100) {
+            spaces_of(&random_dag(&mut Random(seed), 9), &CostModel::default(), |space| {
+                let (_, requests) = requests(space, false);
+                let (opening, scan) = requests.split_at(2);
+                assert!(opening[0].assignment.is_clear() && opening[0].limit == f64::INFINITY, "{seed}");
+                assert_eq!(opening[1].assignment, space.without_redundancy(), "{seed}");
+                let layout = SubProblem::whole(space, false).layout;
+                let order: Vec<usize> = scan.iter().map(|plan| number_of(&layout, &plan.assignment)).collect();
+                assert_eq!(order, (0..1 << space.points()).collect::<Vec<_>>(), "{seed}");
+                scanned += 1;
+            });
+        }
+        assert!(scanned > 50, "{scanned}");
+    }
+
+    /// P128: the bound that a plan is held against is the cost of the cheapest plan before it, so that it never rises.
+    #[test]
+    fn the_upper_bound_is_the_cost_of_the_cheapest_plan_so_far() {
+        let mut lowered = 0;
+        for seed in campaign(300) {
+            spaces_of(&random_dag(&mut Random(seed), 12), &CostModel::default(), |space| {
+                let (result, requests) = requests(space, true);
+                let mut cheapest = f64::INFINITY;
+                for (number, request) in requests.iter().enumerate() {
+                    assert_eq!(request.limit, cheapest, "{seed}: plan {number}");
+                    if let Some(seconds) = request.seconds.filter(|&seconds| seconds < cheapest) {
+                        lowered += u64::from(number > 1);
+                        cheapest = seconds;
+                    }
+                }
+                assert_eq!(result.seconds, cheapest, "{seed}");
+            });
+        }
+        assert!(lowered > 20, "the scan found a cheaper plan {lowered} times");
+    }
+
+    /// P131, P133: of four points, each of which costs more to materialise than fusing all, the scan costs the first plan
+    /// alone: where the second one is true and those after it are false, four plans are skipped, as in the paper's figure,
+    /// and eight where the first one is.
+    #[test]
+    fn a_bound_that_is_exceeded_skips_the_subtree() {
+        // Exponentials take long enough that computing them twice is no plan that the bound proves, writes even longer.
+        let slow_writes = Machine::plain(Bandwidth { read: 32e9, write: 0.5e9 }, 10e9);
+        let mut spaces = 0;
+        spaces_of(&overlapping_sums(), &CostModel::new(slow_writes), |space| {
+            assert_eq!(space.points(), 4);
+            let whole = SubProblem::whole(space, false);
+            let bound = Bound::new(space);
+            let (result, requests) = requests(space, true);
+            let none = &requests[0];
+            let upper = none.seconds.expect("there is no limit");
+            // The whole space may hold something cheaper; no plan with a true point is.
+            assert!(bound.seconds(&whole.region, &none.assignment) < 0.9 * upper);
+            for (position, point) in whole.layout.iter().enumerate() {
+                let mut assignment = none.assignment.clone();
+                assignment.insert(point.index());
+                assert!(bound.seconds(&whole.region, &assignment) > upper, "{position}");
+            }
+            assert_eq!(requests.len(), 3, "both heuristics, and the first plan of the scan");
+            assert_eq!((result.stats.evaluated, result.stats.skipped_by_cost), (1, 1 + 2 + 4 + 8));
+            assert_eq!((&result.points, result.seconds), (&none.assignment, upper));
+            spaces += 1;
+        });
+        assert_eq!(spaces, 1);
     }
 
     /// P131, P133: with the second of four points true and the rest false, skipping passes four plans at once.

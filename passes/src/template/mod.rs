@@ -52,8 +52,8 @@ pub trait Template: Sync + std::fmt::Debug {
         ttype == self.ttype() || ttype == PART
     }
 
-    /// Whether operators exist only with a driver, whose non-zeros they visit, and with a member at which the template
-    /// opens, so that entries without a part of this template lead nowhere.
+    /// Whether operators exist only with a matrix that drives them, whose non-zeros or all of whose cells they visit, and with
+    /// a member at which the template opens, so that entries without a part of this template lead nowhere.
     fn is_driven(&self) -> bool {
         false
     }

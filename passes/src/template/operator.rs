@@ -11,7 +11,7 @@ impl Operator {
         self.template.map(of)
     }
 
-    /// Whether the operator exists only with a driver.
+    /// Whether the operator is driven: see [`Template::is_driven`].
     pub(crate) fn is_driven(&self) -> bool {
         self.template().is_some_and(Template::is_driven)
     }

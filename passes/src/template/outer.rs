@@ -1,5 +1,8 @@
 //! The Outer template: element-wise operations over an outer-product-like `U %*% t(V)`, evaluated only at the
 //! non-zeros of a sparse driver.
+//!
+//! Where no zeros decide, as in `sum((X - U %*% t(V))^2)`, and what is left is smaller than the product, an operator runs
+//! over all cells of a matrix that the product meets, tile by tile: the product is computed as a whole, but never written.
 
 use super::Template;
 use crate::cover::{Operator, driver_sparsity};
@@ -68,6 +71,11 @@ fn is_product_with_factor(context: &Context<'_>, hop: HopId, input: HopId, produ
             .is_some_and(|kind| is_plain == (kind == LeftProduct::Transposed))
 }
 
+/// Whether an operator leaves less than a value for each cell: an aggregate, or a product.
+fn reduces_cells(context: &Context<'_>, id: HopId) -> bool {
+    matches!(context.hop(id).op, HopOp::AggUnary(..) | HopOp::MatMul)
+}
+
 impl Template for OuterTemplate {
     fn ttype(&self) -> TemplateType {
         TemplateType::Outer
@@ -103,15 +111,16 @@ impl Template for OuterTemplate {
 
     fn close(&self, context: &Context<'_>, id: HopId) -> CloseStatus {
         let hop = context.hop(id);
-        let has_driver = |id: HopId| context.outer(id).driver.is_some();
+        let has_main = |&input: &HopId| {
+            let facts = context.outer(input);
+            facts.driver.is_some() || facts.meets_matrix
+        };
         match hop.op {
             HopOp::MatMul if context.outer(id).product == Some(id) => CloseStatus::OpenInvalid,
-            HopOp::AggUnary(..) | HopOp::MatMul if hop.inputs.iter().any(|&input| has_driver(input)) => {
-                CloseStatus::ClosedValid
-            }
-            HopOp::AggUnary(..) | HopOp::MatMul => CloseStatus::ClosedInvalid,
+            _ if reduces_cells(context, id) && hop.inputs.iter().any(has_main) => CloseStatus::ClosedValid,
+            _ if reduces_cells(context, id) => CloseStatus::ClosedInvalid,
             HopOp::Reorg(_) => CloseStatus::OpenInvalid,
-            _ if has_driver(id) => CloseStatus::OpenValid,
+            _ if context.outer(id).driver.is_some() => CloseStatus::OpenValid,
             _ => CloseStatus::OpenInvalid,
         }
     }
@@ -121,7 +130,9 @@ impl Template for OuterTemplate {
     }
 
     fn main_input(&self, context: &Context<'_>, operator: &Operator) -> Option<HopId> {
-        operator.driver(context, &operator.space(context))
+        let space = operator.space(context);
+        let over_all_cells = || operator.densest(context, &space).filter(|_| reduces_cells(context, operator.root()));
+        operator.driver(context, &space).or_else(over_all_cells)
     }
 
     fn visited_share(&self, context: &Context<'_>, driver: HopId) -> f64 {

@@ -278,22 +278,40 @@ fn outer_variants() {
     });
 }
 
-/// Under fuse-all, too, an Outer operator needs a driver.
+/// Without a driver an Outer operator runs over all cells of a matrix that the product meets, if it ends in an aggregate.
+/// Under fuse-all, too, there is none that stores a value for each cell, or whose product meets no matrix.
 #[test]
-fn fuse_all_chooses_no_outer_operator_without_a_driver() {
-    let mut d = Dag::default();
-    let (s, _, _, product) = weighted(&mut d);
-    let exp = d.op(UnaryOp::Exp, &[product]);
-    let sum = d.plus(exp, s);
-    let total = d.sum(sum);
-    d.write("o", total);
-    let limits = TemplateLimits::default();
-    let context = Context::new(&d.dag, &limits);
-    let memo = explore(&context, TEMPLATES);
-    for policy in [SelectPolicy::FuseAll, SelectPolicy::FuseNoRedundancy] {
+fn outer_operators_without_a_driver_meet_a_matrix_and_aggregate() {
+    let templates = |build: &dyn Fn(&mut Dag, HopId, HopId) -> HopId, policy: SelectPolicy| {
+        let mut d = Dag::default();
+        let (s, _, _, product) = weighted(&mut d);
+        let root = build(&mut d, s, product);
+        d.write("o", root);
+        let limits = TemplateLimits::default();
+        let context = Context::new(&d.dag, &limits);
+        let memo = explore(&context, TEMPLATES);
         let plan = select(&context, &memo, policy, &CostModel::default(), &SearchLimits::default());
-        assert!(plan.covers.iter().all(|cover| cover.template == TemplateType::Cell), "{:?}", plan.covers);
-        assert!(construct(&context, &plan.covers).1.is_empty());
+        let (plans, rejected) = construct(&context, &plan.covers);
+        assert!(rejected.is_empty(), "{rejected:?}");
+        assert!(plans.iter().all(|plan| !plan.cplan.sparse_safe));
+        plans.iter().map(|plan| plan.cover.template).collect::<Vec<_>>()
+    };
+    let cells = |d: &mut Dag, s: HopId, product: HopId| {
+        let exp = d.op(UnaryOp::Exp, &[product]);
+        d.plus(exp, s)
+    };
+    let total = |d: &mut Dag, s: HopId, product: HopId| {
+        let sum = cells(d, s, product);
+        d.sum(sum)
+    };
+    let alone = |d: &mut Dag, _: HopId, product: HopId| {
+        let exp = d.op(UnaryOp::Exp, &[product]);
+        d.sum(exp)
+    };
+    for policy in [SelectPolicy::FuseAll, SelectPolicy::FuseNoRedundancy, SelectPolicy::CostBased] {
+        assert_eq!(templates(&total, policy), [TemplateType::Outer], "{policy:?}");
+        assert_eq!(templates(&cells, policy), [TemplateType::Cell], "{policy:?}");
+        assert_eq!(templates(&alone, policy), [TemplateType::Cell], "{policy:?}");
     }
 }
 

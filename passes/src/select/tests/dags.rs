@@ -112,6 +112,35 @@ pub(super) fn chain_of_diamonds(length: usize) -> (HopDag, Vec<HopId>) {
     (d.dag, waists)
 }
 
+/// `sum(exp(X) * Y)` and `sum(exp(X) * Z)`.
+pub(super) fn shared_exponential() -> HopDag {
+    let mut d = Dag::default();
+    let x = d.read("X", 2000, 1000);
+    let shared = d.op(UnaryOp::Exp, &[x]);
+    for name in ["Y", "Z"] {
+        let other = d.read(name, 2000, 1000);
+        let product = d.mult(shared, other);
+        let sum = d.sum(product);
+        d.write(name, sum);
+    }
+    d.dag
+}
+
+/// `sum(exp(X) * exp(Y))` and `sum(exp(X) + exp(Y))`: four points, the readers of two shared values.
+pub(in crate::select) fn overlapping_sums() -> HopDag {
+    let mut d = Dag::default();
+    let shared = ["X", "Y"].map(|name| {
+        let matrix = d.read(name, 2000, 1000);
+        d.op(UnaryOp::Exp, &[matrix])
+    });
+    for (name, op) in [("product", BinaryOp::Mult), ("sum", BinaryOp::Plus)] {
+        let both = d.op(op, &shared);
+        let sum = d.sum(both);
+        d.write(name, sum);
+    }
+    d.dag
+}
+
 /// A random DAG over sparse matrices, dense ones, and vectors along both sides: scalings, element-wise functions and sums
 /// of these, functions of vectors inside of them, closed by aggregates and by products on either side.
 pub(in crate::select) fn random_sparse_dag(random: &mut Random, operations: usize) -> HopDag {

@@ -1,7 +1,8 @@
 //! `MPSkipEnum` against exhaustive search.
 
-use super::dags::{chain_of_diamonds, random_dag};
+use super::dags::{chain_of_diamonds, random_dag, shared_exponential};
 use super::*;
+use crate::machine::{Bandwidth, Machine};
 use crate::select::bound::Bound;
 use crate::select::costing::Costing;
 use crate::select::enumerate::{self, SearchResult};
@@ -25,14 +26,19 @@ pub(super) fn ways(enumeration: Enumeration) -> SearchLimits {
 }
 
 /// Calls the function for the partitions of a DAG that have points, but few enough to cost all plans.
-pub(super) fn for_each_space(dag: &HopDag, mut function: impl FnMut(&SearchSpace<'_>)) {
+pub(super) fn for_each_space(dag: &HopDag, function: impl FnMut(&SearchSpace<'_>)) {
+    spaces_of(dag, &CostModel::default(), function);
+}
+
+/// Calls the function for these partitions with the prices of a model.
+pub(in crate::select) fn spaces_of(dag: &HopDag, model: &CostModel, mut function: impl FnMut(&SearchSpace<'_>)) {
     let limits = TemplateLimits::default();
     let context = Context::new(dag, &limits);
     let memo = prepare(&context, &explore(&context, TEMPLATES), SelectPolicy::CostBased);
-    let (model, scratch) = (CostModel::default(), Bump::new());
+    let scratch = Bump::new();
     for partition in partition(&context, &memo) {
         if (1..=MOST_POINTS).contains(&partition.points.len()) {
-            function(&SearchSpace::new(PartitionSearch::new(&context, &memo, &partition, &model, &scratch)));
+            function(&SearchSpace::new(PartitionSearch::new(&context, &memo, &partition, model, &scratch)));
         }
     }
 }
@@ -146,6 +152,58 @@ fn remembered_operators_are_those_of_the_plan() {
             }
         });
     }
+}
+
+/// P122: a shared exponential of `X`, 2000 x 1000, by hand: two sums that fuse it compute it twice and read `X` twice; where
+/// it is materialised, it is computed and written once, and read by both. Within one operator it counts once, however
+/// often it is used.
+#[test]
+fn a_diamond_counts_twice_where_operators_overlap() {
+    let (rates, cells) = (Bandwidth { read: 32e9, write: 16e9 }, 2e6);
+    let model = CostModel::new(Machine::plain(rates, 10e9));
+    let matrix = cells * 8.0;
+    let (read, write) = (matrix / rates.read, matrix / rates.write);
+    let compute = |flops_per_cell: f64| cells * flops_per_cell / 10e9;
+    let exp = UnaryOp::Exp.flops();
+    let written = 8.0 / rates.write;
+    // A multiplication and an addition to the sum for each cell; reads of X, or of what was written, and Y or Z.
+    let fused = written + (2.0 * read).max(compute(exp + 2.0));
+    let of_written = written + (2.0 * read).max(compute(2.0));
+    let alone = write + read.max(compute(exp));
+    let mut spaces = 0;
+    spaces_of(&shared_exponential(), &model, |space| {
+        let region = space.graph.whole();
+        let mut costing = Costing::new(space);
+        let mut cost = |points: &[usize]| {
+            let mut assignment = space.fuse_all();
+            assignment.extend(points.iter().copied());
+            costing.cost(&assignment, &region, f64::INFINITY).expect("there is no limit")
+        };
+        assert_eq!(space.points(), 2);
+        for (points, expected) in
+            [(&[][..], 2.0 * fused), (&[0, 1], alone + 2.0 * of_written), (&[0], alone + of_written + fused)]
+        {
+            let cost = cost(points);
+            assert!((cost - expected).abs() <= ROUNDING * expected, "{points:?}: {cost}, not {expected}");
+        }
+        spaces += 1;
+    });
+    assert_eq!(spaces, 1);
+    // `sum(exp(X) * sqrt(exp(X)))`: both ways to the shared value are in one operator.
+    let mut d = Dag::default();
+    let x = d.read("X", 2000, 1000);
+    let shared = d.op(UnaryOp::Exp, &[x]);
+    let root = d.op(UnaryOp::Sqrt, &[shared]);
+    let product = d.mult(shared, root);
+    let sum = d.sum(product);
+    d.write("s", sum);
+    let expected = written + read.max(compute(exp + UnaryOp::Sqrt.flops() + 2.0));
+    spaces_of(&d.dag, &model, |space| {
+        let cost = Costing::new(space).cost(&space.fuse_all(), &space.graph.whole(), f64::INFINITY);
+        assert!((cost.expect("there is no limit") - expected).abs() <= ROUNDING * expected);
+        spaces += 1;
+    });
+    assert_eq!(spaces, 2);
 }
 
 /// P124: costing a plan stops where it exceeds the limit.

@@ -78,6 +78,49 @@ fn a_cut_set_separates_the_points_above_from_those_below() {
     });
 }
 
+/// `(Y + sign(S) * (U %*% W) + sign(S) * (V %*% W)) %*% v`: two switches from Outer to Cell side by side.
+fn two_switches() -> (HopDag, [HopId; 2]) {
+    let mut d = Dag::default();
+    let (s, y, v) = (d.sparse("S", 20_000, 10_000, 2_000_000), d.read("Y", 20_000, 10_000), d.read("v", 10_000, 1));
+    let root = d.op(UnaryOp::Sign, &[s]);
+    let right = d.read("W", 20, 10_000);
+    let [one, other] = ["U", "V"].map(|name| {
+        let left = d.read(name, 20_000, 20);
+        let product = d.matmul(left, right);
+        d.mult(root, product)
+    });
+    let first = d.plus(y, one);
+    let sum = d.plus(first, other);
+    let result = d.matmul(sum, v);
+    d.write("result", result);
+    (d.dag, [one, other])
+}
+
+/// P135: two switches that have no producer in common are a cut set together; neither separates anything alone, since the
+/// other way around stays.
+#[test]
+fn pairs_of_points_without_a_common_one_are_cut_sets() {
+    let (dag, weighted) = two_switches();
+    let mut spaces = 0;
+    for_each_space(&dag, |space| {
+        let points = &space.search.partition.points;
+        let pair: Vec<usize> = points
+            .iter()
+            .enumerate()
+            .filter(|(_, point)| weighted.contains(&point.producer))
+            .map(|(number, _)| number)
+            .collect();
+        let [one, other] = pair[..] else { panic!("{points:?}") };
+        assert_ne!(points[one].producer, points[other].producer);
+        assert_eq!(separated(space, &[one]).len(), 1);
+        assert_eq!(separated(space, &[other]).len(), 1);
+        assert_eq!(separated(space, &pair).len(), 2);
+        assert!(cut_sets(space).iter().any(|(points, _)| *points == pair));
+        spaces += 1;
+    });
+    assert_eq!(spaces, 1);
+}
+
 /// P137: `(2^c - 1) / 2^c * 2^n + 1 / 2^c * (2^s1 + 2^s2)`.
 #[test]
 fn scores_are_the_plans_to_cost() {
