@@ -1,4 +1,4 @@
-//! What a user has on this machine: the cache folder, with the code and the calibration in it.
+//! What a user has on this machine: the cache folder, with code, plans and the calibration in it.
 
 use crate::calibrate::{MachineFile, MachineFileError};
 use crate::options::CompileOptions;
@@ -12,7 +12,7 @@ fn cache_folder() -> Option<PathBuf> {
     Some(cache.join("fuseline"))
 }
 
-/// Where machine code is kept for other processes: in the user's cache folder, where there is one.
+/// Where machine code and plans are kept for other processes: in the user's cache folder, where there is one.
 ///
 /// ```
 /// let session = fuseline::Session::builder();
@@ -55,7 +55,7 @@ pub fn calibrated_machine() -> Result<Option<Machine>, MachineFileError> {
 
 impl CompileOptions {
     /// The options of the command line: plans are made for the machine of the last calibration, where it can be had,
-    /// and code is kept in the user's cache folder.
+    /// and code and plans are kept in the user's cache folder.
     ///
     /// ```
     /// use fuseline::{CompileOptions, Session};

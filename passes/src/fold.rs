@@ -1,6 +1,7 @@
 //! Constant folding: the value of an operation on constants, by the scalar references of the op table and DML's types.
 
 use fuseline_ir::hop::{CastOp, HopOp};
+use fuseline_ir::ops::math::with_one_nan;
 use fuseline_ir::ops::{BinaryOp, TernaryOp};
 use fuseline_ir::types::{DataType, ScalarType, Value};
 
@@ -33,7 +34,7 @@ fn number(value: &Value) -> Option<f64> {
 
 fn typed(result: f64, scalar: ScalarType) -> Option<Value> {
     match scalar {
-        ScalarType::F64 => Some(Value::F64(result)),
+        ScalarType::F64 => Some(Value::F64(with_one_nan(result))),
         ScalarType::I64 => {
             (result.fract() == 0.0 && result.abs() < EXACT_INTEGERS).then_some(Value::I64(result as i64))
         }

@@ -58,6 +58,9 @@ impl Kind {
     }
 }
 
+/// Plans that one process keeps at most: a program whose sizes never come back must not drive out the code of others.
+const MOST_PLANS: u64 = 1000;
+
 /// How names of files that shall become entries begin.
 const TEMPORARY: &str = ".new-";
 
@@ -76,6 +79,8 @@ pub struct CodeFolder {
     name_bytes: usize,
     /// Temporary files so far.
     written: AtomicU64,
+    /// Plans kept so far.
+    plans: AtomicU64,
     /// Damaged entries that nobody was told of.
     damaged: AtomicU64,
 }
@@ -117,12 +122,18 @@ impl CodeFolder {
             capacity: CAPACITY,
             name_bytes: blake3::OUT_LEN,
             written: AtomicU64::new(0),
+            plans: AtomicU64::new(0),
             damaged: AtomicU64::new(0),
         };
         // A folder that nothing can be written to is told at once.
         let (name, _) = opened.temporary()?;
         opened.folder.remove(&name)?;
         Ok(opened)
+    }
+
+    /// Whether one more plan may be kept, which then counts as such.
+    pub(crate) fn may_keep_plan(&self) -> bool {
+        self.plans.fetch_add(1, Ordering::Relaxed) < MOST_PLANS
     }
 
     /// What was kept under exactly this key.
@@ -207,6 +218,13 @@ impl CodeFolder {
             // Somebody else is at it.
             return Ok(());
         }
+        let evicted = self.evict_alone();
+        // A child that was forked meanwhile holds the lock, too, for as long as it lives: closing it is not enough.
+        let _ = lock.unlock();
+        evicted
+    }
+
+    fn evict_alone(&self) -> io::Result<()> {
         let mut entries = Vec::new();
         for file in self.folder.files()? {
             if Kind::ALL.iter().any(|kind| file.name.ends_with(kind.extension())) {

@@ -66,7 +66,7 @@ impl<'a> KeptPlan<'a> {
 
     /// Keeps a compiled block, whose operators have these plans.
     pub(crate) fn keep(&self, compiled: &CompiledDag, cplans: Vec<VerifiedCPlan>) {
-        if compiled.decided.rejected > 0 {
+        if compiled.decided.rejected > 0 || !self.folder.may_keep_plan() {
             return;
         }
         let number = |operator| compiled.operators.iter().position(|&known| known == operator);
@@ -162,6 +162,9 @@ fn renumbered(dag: &HopDag, mut number: impl FnMut(OperatorId) -> Option<Operato
     Some(dag)
 }
 
+/// Counts of a sketch that are hashed at a time.
+const HASHED_TOGETHER: usize = 1 << 12;
+
 /// A hash of all that a sketch says.
 fn hash(sketch: &Sketch) -> blake3::Hash {
     let mut hasher = blake3::Hasher::new();
@@ -173,7 +176,11 @@ fn hash(sketch: &Sketch) -> blake3::Hash {
             }
             Counts::Each(counts) => {
                 hasher.update(b"each").update(&(counts.len() as u64).to_le_bytes());
-                counts.iter().for_each(|count| _ = hasher.update(&count.to_le_bytes()));
+                // Many at a time: hashes of few bytes each take long.
+                for counts in counts.chunks(HASHED_TOGETHER) {
+                    let bytes: Vec<u8> = counts.iter().flat_map(|count| count.to_le_bytes()).collect();
+                    hasher.update(&bytes);
+                }
             }
         }
     }

@@ -226,8 +226,9 @@ impl Statistics {
         if !decided.is_searched {
             return;
         }
-        self.partitions += decided.partitions;
-        self.partitions_optimal += decided.optimal;
+        // What was read of a file may be any number.
+        self.partitions = self.partitions.saturating_add(decided.partitions);
+        self.partitions_optimal = self.partitions_optimal.saturating_add(decided.optimal);
         match decided.gap {
             Some(gap) => self.plan_gap = self.plan_gap.max(gap),
             None => self.dags_unproven += 1,
