@@ -1,9 +1,10 @@
 //! The compilations of a program's blocks, by what they are for.
 //!
 //! A compilation is for one block in one optimizer environment, and for one DAG with sizes: types and dimensions of all
-//! operators, and the literals that sizes tell. So a block whose variables have other values but whose DAG gets the same sizes (the next batch of a loop) is found, and no
-//! decision can hang on a value that the comparison does not see. Of numbers of non-zeros only the magnitude counts, and
-//! only that of sparse variables: a factor of two may change a plan.
+//! operators, and the literals that sizes tell. So a block whose variables have other values but whose DAG gets the
+//! same sizes (the next batch of a loop) is found, and no decision can hang on a value that the comparison does not
+//! see. Of numbers of non-zeros only the magnitude counts, and only that of sparse variables: a factor of two may
+//! change a plan.
 
 use crate::compiled_dag::CompiledDag;
 use crate::environment::Fingerprint;
