@@ -159,7 +159,8 @@ fn mnist_scale(setting: Setting) -> f64 {
 }
 
 fn factorizations(setting: Setting) -> Vec<Experiment> {
-    let iterations = setting.scale.pick([20, 1, 20]);
+    // One updates U, the next V.
+    let iterations = setting.scale.pick([20, 4, 20]);
     let of = |item, on, (words, source): (String, Source), modes: &'static [NamedMode]| {
         let workload =
             ALS_CG.workload(format!("{words}, {iterations} iterations"), source, setting.scale.pick([2, 1, 2]));

@@ -21,7 +21,7 @@ impl Load {
         let processors = std::thread::available_parallelism().map_or(1, usize::from) as f64;
         let Some(busy) = busy_seconds().zip(self.busy).map(|(now, before)| now - before) else { return String::new() };
         let others = (busy - (processor_time() - self.own)) / (processors * self.start.elapsed().as_secs_f64());
-        format!(" Meanwhile other programs took {:.0} % of the processors.", 100.0 * others.max(0.0))
+        format!(" Meanwhile other programs took {:.0} % of the processors.", 100.0 * others.clamp(0.0, 1.0))
     }
 }
 

@@ -76,9 +76,11 @@ pub(crate) fn run(arguments: &[&str]) {
     for (name, run) in PARTS.iter().filter(|(name, _)| wanted.is_empty() || wanted.contains(name)) {
         let command = format!("./x bench paper --scale {} {name}", name_of(scale));
         eprintln!("{command}");
+        // Sources may change while the part runs.
+        let made_by = provenance::made_by(&command, "benches/paper");
         let (mut findings, load) = (Findings::default(), Load::begin());
         let sections = run(Some(Setting::of(scale)), &mut findings);
-        let made_by = provenance::made_by(&command, "benches/paper") + &load.of_others();
+        let made_by = made_by + &load.of_others();
         keep(scale, name, &Kept { made_by, findings: findings.into_list(), sections });
         let path = write(scale).expect("the page can be written");
         eprintln!("{}", path.display());
