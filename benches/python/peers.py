@@ -103,7 +103,7 @@ def everywhere(function: Callable[[Any], Callable[..., Any]], **others: Callable
 
 
 def numba_two_sums():
-    @numba.njit(parallel=True)
+    @numba.njit(parallel=True, fastmath=True)
     def run(X, Y, Z):
         first = second = 0.0
         for i in numba.prange(X.shape[0]):
@@ -135,7 +135,7 @@ def numba_normal():
 
 
 def numba_normal_sparse():
-    @numba.njit(parallel=True)
+    @numba.njit(parallel=True, fastmath=True)
     def run(data, indices, indptr, v):
         rows = len(indptr) - 1
         parts = np.zeros((64, len(v)))
@@ -267,10 +267,13 @@ WORKLOADS = [
 
 
 def check_conditions() -> None:
-    """Doubles everywhere and the same number of threads, or nothing is compared (P165)."""
+    """Doubles everywhere and the same number of threads, or nothing is compared (P165).
+
+    JAX takes all processors of the process and cannot be asked.
+    """
     pools = threadpoolctl.threadpool_info()
-    threads = {pool["internal_api"]: pool["num_threads"] for pool in pools}
-    assert "fuseline" in threads
+    assert any(pool["internal_api"] == "fuseline" for pool in pools)
+    threads = {pool["filepath"]: pool["num_threads"] for pool in pools}
     if numba:
         threads["numba"] = numba.get_num_threads()
     if torch:
@@ -312,11 +315,39 @@ def main() -> None:
         print(f"| {workload.name} | " + " | ".join(cells) + " |", flush=True)
         gc.collect()
     if options.json:
-        command = f"./x bench peers --scale {options.scale:g} --rounds {options.rounds}"
-        facts = {"commit": commit(), "machine": machine(), "date": time.strftime("%Y-%m-%d"), "command": command}
-        with open(options.json, "w") as file:
-            json.dump(facts | {"milliseconds": measured}, file, indent=1)
-            file.write("\n")
+        write(options, measured)
+
+
+#: For which items of the paper each library is compared.
+ITEMS = {
+    "numba": "P163",
+    "numba_loops": "P163",
+    "jax": "P164",
+    "jax_jit": "P164",
+    "torch": "P164",
+    "torch_compile": "P164",
+}
+
+
+def write(options: argparse.Namespace, measured: dict[str, dict[str, float]]) -> None:
+    """How many times as fast Fuseline is as each library, for `./x bench paper`."""
+    rows = []
+    for name, times in measured.items():
+        for library, item in ITEMS.items():
+            if library in times:
+                rows.append({"item": item, "peer": library, "on": name, "speed": times[library] / times["fuseline"]})
+    largest = [name for name in measured if name.startswith("P166") and "torch" in measured[name]][-1:]
+    rows += [
+        {"item": "P169", "peer": "torch", "on": name, "speed": measured[name]["torch"] / measured[name]["fuseline"]}
+        for name in largest
+    ]
+    command = " ".join(
+        ["./x bench peers", f"--scale {options.scale:g}", f"--rounds {options.rounds}", *options.parts]
+    )
+    made_by = f"Made by `{command}` of {commit()} on {machine()}, {time.strftime('%Y-%m-%d')}."
+    with open(options.json, "w") as file:
+        json.dump({"made_by": made_by, "rows": rows}, file, indent=1)
+        file.write("\n")
 
 
 if __name__ == "__main__":

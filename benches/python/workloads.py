@@ -111,7 +111,7 @@ def keops_normal(lazy, X, v):
 
 
 def numba_sum_of_products():
-    @numba.njit(parallel=True)
+    @numba.njit(parallel=True, fastmath=True)
     def run(X, Y, Z):
         total = 0.0
         for i in numba.prange(X.shape[0]):
@@ -123,7 +123,7 @@ def numba_sum_of_products():
 
 
 def numba_logistic():
-    @numba.njit(parallel=True)
+    @numba.njit(parallel=True, fastmath=True)
     def run(X, w, y):
         rows, columns = X.shape
         parts = np.zeros((64, columns))
@@ -141,7 +141,7 @@ def numba_logistic():
 
 
 def numba_outer():
-    @numba.njit(parallel=True)
+    @numba.njit(parallel=True, fastmath=True)
     def run(data, indices, indptr, U, V):
         total = 0.0
         for i in numba.prange(len(indptr) - 1):

@@ -142,6 +142,12 @@ impl Evaluation<'_> {
         }
     }
 
+    /// Whether what is cumulated is the transpose of a value, and not of what was cumulated along rows before.
+    fn is_along_rows(&self, cumulated: HopId) -> bool {
+        let dag = self.driven.dag;
+        untransposed(dag, cumulated).is_some_and(|inner| !matches!(dag[inner].op, HopOp::Cumulative(_)))
+    }
+
     fn operator(&self, id: HopId) -> Known {
         let hop = &self.driven.dag[id];
         let values: SmallVec<[Known; 3]> = hop.inputs.iter().map(|&input| self.value(input)).collect();
@@ -157,9 +163,7 @@ impl Evaluation<'_> {
             // A cumulative aggregate along rows stands between two transposes; other transposes have their zeros in other
             // cells than their operands, and are read through only where a product does. Down the columns there is what is
             // above a row of zeros.
-            HopOp::Cumulative(_) if is_transpose(self.driven.dag, hop.inputs[0]) => {
-                zero(self.left_value(hop.inputs[0]))
-            }
+            HopOp::Cumulative(_) if self.is_along_rows(hop.inputs[0]) => zero(self.left_value(hop.inputs[0])),
             HopOp::Reorg(ReorgOp::Transpose) if matches!(self.driven.dag[hop.inputs[0]].op, HopOp::Cumulative(_)) => {
                 values[0]
             }

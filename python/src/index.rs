@@ -64,6 +64,12 @@ fn whole_mask(array: &Array, keys: &[Bound<'_, PyAny>], place: &Place) -> PyResu
     let Some(mask) = array_key(key)?.filter(|mask| mask.rank == 2 && mask.kind.dtype() == DType::Bool) else {
         return Ok(None);
     };
+    if let (Some(cells), Some(marks)) = (array.expr.size().known_dims(), mask.expr.size().known_dims())
+        && cells != marks
+    {
+        let message = format!("a mask of {marks:?} cells over an array of {cells:?}");
+        return Err(PyIndexError::new_err(message));
+    }
     let flat = |expr: &Expr| flattened(expr, place);
     let expr = kept(&flat(&array.expr), &flat(&mask.expr), "rows", place);
     Ok(Some(Array::new(expr, 1, array.dtype)))

@@ -44,6 +44,7 @@
 //! | variant | what the entry does with its output |
 //! |---|---|
 //! | Cell `no_agg` | writes cell (r, c) at `r * row_stride + c`; sparse entry: one value per position |
+//! | Cell `cum_agg`, Row `cum_agg` | writes as `no_agg` and `row_agg` do, no value lies by position; skeletons merge downwards |
 //! | Cell `row_agg`, Row `row_agg` | writes cell `r` at index `r` |
 //! | Cell `full_agg`, MAgg, Row `full_agg`, Outer `full_agg` | writes the unit's aggregate at index 0 of each output |
 //! | Cell `col_agg` | accumulates into cell `c` (sparse entry: `columns[p]`), rows in order |

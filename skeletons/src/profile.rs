@@ -36,7 +36,9 @@ pub(crate) fn profile(binding: &Binding<'_>) -> Result<Profile, SkeletonError> {
 
 /// Bytes of a row of the main input, on average.
 pub(crate) fn row_bytes(binding: &Binding<'_>) -> u64 {
-    match binding.main.csr() {
+    // Where no zeros decide, an Outer plan lays tiles of all cells out, whatever the format.
+    let by_non_zeros = binding.plan.space() != Space::Factors || binding.plan.sparse_safe;
+    match binding.main.csr().filter(|_| by_non_zeros) {
         None => binding.cols as u64 * CELL_BYTES,
         Some(csr) => csr_row_bytes(csr.rows() as u64, binding.non_zeros() as u64),
     }

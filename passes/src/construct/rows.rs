@@ -32,8 +32,10 @@ pub(super) fn draft(context: &Context<'_>, cover: &FusionCover) -> Result<Draft,
         outputs = outputs.into_iter().map(|output| rows.one_of_several(output)).collect();
     }
     let Rows { mut builder, .. } = rows;
+    // Below a row of zeros there is what is above it.
+    let skips_rows = !outputs.iter().any(|output| matches!(output, COutput::Cumulative(..)));
     builder.plan.outputs = outputs;
-    builder.plan.sparse_safe = operator.is_zero_with(context, main, Zeros::Row);
+    builder.plan.sparse_safe = skips_rows && operator.is_zero_with(context, main, Zeros::Row);
     Ok(Draft { cplan: builder.plan, inputs: builder.inputs, transposed_output: false })
 }
 

@@ -76,7 +76,9 @@ impl Scheduled {
             rows: if profile.skips_empty_rows { rows.min(non_zeros) } else { rows },
             non_zeros,
             asks_for_columns: profile.keeps_columns || profile.joins_rows || members.reads_cells_beside(),
-            row_bytes: if members.is_sparse() {
+            row_bytes: if profile.space == Space::Factors && !members.has_non_zeros {
+                profile.cols as u64 * CELL_BYTES
+            } else if members.is_sparse() {
                 csr_row_bytes(rows as u64, non_zeros as u64)
             } else {
                 bytes_of(context, main) as u64 / (rows as u64).max(1)

@@ -1,6 +1,6 @@
 //! What operators are that fused ones are made of: products and aggregations, over cells and over rows.
 
-use super::Context;
+use super::{Context, sparsity};
 use crate::hops::{is_transpose, untransposed};
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::ops::Direction;
@@ -75,9 +75,13 @@ pub(crate) fn row_cumulative_step(context: &Context<'_>, id: HopId) -> Option<Cu
     }
 }
 
-/// Whether the operator is cumulative down the columns of a value that operators over cells or rows can end with.
+/// Whether the operator is cumulative down the columns of a value that operators over cells or rows can end with: not of a
+/// sparse one, whose partial aggregates the basic operator stores sparse as well.
 pub(crate) fn is_cumulative_by_column(context: &Context<'_>, id: HopId) -> bool {
-    matches!(context.hop(id).op, HopOp::Cumulative(_)) && !is_between_transposes(context, id)
+    let hop = context.hop(id);
+    matches!(hop.op, HopOp::Cumulative(_))
+        && !is_between_transposes(context, id)
+        && sparsity(context, hop.inputs[0]) == 1.0
 }
 
 /// Whether an operator is a cumulative aggregate of a transpose that nothing else reads, and is transposed alone.
@@ -87,6 +91,8 @@ fn is_between_transposes(context: &Context<'_>, id: HopId) -> bool {
         && is_matrix_transpose(context, hop.inputs[0])
         && context.single_consumer(hop.inputs[0]) == Some(id)
         && context.single_consumer(id).is_some_and(|consumer| is_transpose(context.dag, consumer))
+        // A transpose is the end of one such chain or the beginning of another.
+        && !untransposed(context.dag, hop.inputs[0]).is_some_and(|inner| is_between_transposes(context, inner))
 }
 
 /// Whether an operator is the transpose of a matrix with several rows and columns.
