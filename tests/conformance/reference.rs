@@ -26,6 +26,16 @@ fn index(id: CNodeId) -> usize {
     id.as_u32() as usize
 }
 
+/// Each cell with all above it.
+fn merged_downwards(agg: AggOp, mut cells: Dense) -> Dense {
+    let cols = cells.cols();
+    let values = cells.values_mut();
+    for cell in cols..values.len() {
+        values[cell] = aggregate(agg, [values[cell - cols], values[cell]].into_iter());
+    }
+    cells
+}
+
 fn aggregate(agg: AggOp, values: impl Iterator<Item = f64> + Clone) -> f64 {
     let count = values.clone().count() as f64;
     match agg {
@@ -124,9 +134,7 @@ impl Evaluator<'_> {
                 aggregate(agg, outputs[output].values().iter().copied())
             }),
             COutput::Store(_) => outputs[0].clone(),
-            COutput::Cumulative(agg, _) => {
-                Dense::from_fn(rows, cols, |i, j| aggregate(agg, (0..=i).map(|above| value(above, j))))
-            }
+            COutput::Cumulative(agg, _) => merged_downwards(agg, outputs[0].clone()),
             COutput::RowProduct { .. } => panic!("a product of rows in a plan over cells"),
         }
     }
@@ -202,9 +210,9 @@ impl Evaluator<'_> {
         let at = |i: usize, node: CNodeId| &rows[i][index(node)];
         match *output {
             COutput::Store(node) => Dense::from_fn(rows.len(), self.len(node), |i, j| at(i, node)[j]),
-            COutput::Cumulative(agg, node) => Dense::from_fn(rows.len(), self.len(node), |i, j| {
-                aggregate(agg, (0..=i).map(|above| at(above, node)[j]))
-            }),
+            COutput::Cumulative(agg, node) => {
+                merged_downwards(agg, Dense::from_fn(rows.len(), self.len(node), |i, j| at(i, node)[j]))
+            }
             COutput::FullAgg(agg, node) => {
                 let cells = (0..rows.len()).flat_map(|i| at(i, node).iter().copied());
                 Dense::from_fn(1, 1, |_, _| aggregate(agg, cells.clone()))
