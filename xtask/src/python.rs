@@ -95,7 +95,7 @@ const PEERS: &[&str] = &[
     "implicit",
 ];
 
-/// Other compilers of array expressions, which compute the paper's operators. PyTorch takes some 6 GB with its libraries.
+/// Other compilers of array expressions, which compute the paper's operators. `PyTorch` takes some 6 GB with its libraries.
 const COMPILERS: &[&str] = &["scipy", "threadpoolctl", "numba", "jax", "torch"];
 
 /// Builds the wheel and compares it with other packages, in an environment that has both, and with the program.

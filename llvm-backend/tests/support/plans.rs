@@ -57,9 +57,14 @@ pub(crate) fn cell_plans() -> Vec<String> {
     let forms: Vec<(&str, String)> = aggregated
         .into_iter()
         .flat_map(|variant| merging().map(move |agg| (variant, format!("agg={agg}"))))
+        .chain(cumulative().map(|agg| ("cum_agg", format!("agg={agg}"))))
         .chain([("no_agg", String::new())])
         .collect();
     bodies.iter().flat_map(|body| forms.iter().map(move |(variant, agg)| cell(variant, agg, body))).collect()
+}
+
+fn cumulative() -> impl Iterator<Item = AggOp> {
+    AggOp::ALL.iter().copied().filter(|agg| agg.is_cumulative())
 }
 
 /// Outputs of every extent, aggregated by every function; and outputs that share loops and values.
@@ -181,6 +186,9 @@ pub(crate) fn row_plans() -> Vec<String> {
             plans.extend([with("col_agg_const", &joined), with("full_agg", &joined)]);
         }
         if agg.is_cumulative() {
+            plans.push(with("cum_agg", &format!("out %15 agg={agg}")));
+            plans.push(with("cum_agg", &format!("%16 = vect_mat_mult %15, in4\nout %16 agg={agg}")));
+            plans.push(with("cum_agg", &format!("%16 = row_agg.sum %15\nout %16 agg={agg}")));
             plans.push(with("no_agg", &format!("%16 = row_cumulative.{agg} %15\n%17 = minus %16, %12\nout %17")));
         }
     }

@@ -57,8 +57,10 @@ impl Operator {
 
     /// Whether a member reads an input otherwise than an index does.
     fn reads_by_cell(&self, context: &Context<'_>, input: HopId) -> bool {
-        let is_index = |id: HopId| matches!(context.hop(id).op, HopOp::Index);
-        context.consumers(input).iter().any(|&reader| self.covers(reader) && !is_index(reader))
+        // Operators come after what they read.
+        let after = self.members.partition_point(|&member| member <= input);
+        let mut later = self.members[after..].iter().map(|&member| context.hop(member));
+        later.any(|hop| hop.inputs.contains(&input) && !matches!(hop.op, HopOp::Index))
     }
 
     /// The input that the cells of all roots are zero with, and whose sparsity an operator over the cells of `space`
