@@ -5,14 +5,13 @@
 The paper compares with Julia without and with fused loops, and with TensorFlow without and with its compiler. Here these
 are numba (array expressions that it compiles, and loops written by hand) and JAX and PyTorch, each eager and compiled;
 NumPy, or SciPy where the data are sparse, stands for no compiler at all. All compute in doubles on the same number of
-threads, which is checked, on the same data, in turn, round after round; results are compared first. `--json` writes the
-medians down with the commit, the machine and the command.
+threads, which is checked, on the same data, in turn, round after round; results are compared first. `--json` writes
+down how many times as fast Fuseline is, with the commit, the machine and the command, for `./x bench paper`.
 """
 
 from __future__ import annotations
 
 import argparse
-import gc
 import json
 import subprocess
 import sys
@@ -29,18 +28,17 @@ import threadpoolctl
 import fuseline as fl
 from workloads import (
     Workload,
-    beside,
     compiled,
     dense,
-    finished,
     jax,
     jnp,
-    measure,
     numba,
     numba_outer,
     numba_sum_of_products,
     optional,
+    placed,
     plain,
+    print_table,
     rows,
     vector,
     with_jax,
@@ -51,50 +49,38 @@ torch = optional("torch")
 LIBRARIES = ["fuseline", "numpy", "numba", "numba_loops", "jax", "jax_jit", "torch", "torch_compile"]
 COLUMNS, RANK = 1_000, 100
 
+#: For which items of the paper each library is compared.
+ITEMS = {
+    "numba": "P163",
+    "numba_loops": "P163",
+    "jax": "P164",
+    "jax_jit": "P164",
+    "torch": "P164",
+    "torch_compile": "P164",
+}
 
-def eager_jax(function: Callable[..., Any]) -> Callable[..., Any] | None:
-    if not jax:
-        return None
 
-    def way(*arrays):
-        placed = [jnp.asarray(x) for x in arrays]
-        return lambda: finished(function(*placed))
-
-    return way
-
-
-def tensors(arrays) -> list[Any]:
-    """Arrays as tensors over the same memory; sparse matrices with their offsets and columns."""
-
-    def tensor(x):
-        if not sp.issparse(x):
-            return torch.from_numpy(x)
-        parts = (torch.from_numpy(part) for part in (x.indptr.astype("int64"), x.indices.astype("int64"), x.data))
-        return torch.sparse_csr_tensor(*parts, size=x.shape)
-
-    return [tensor(x) for x in arrays]
+def tensor(x):
+    """An array as a tensor over the same memory; a sparse matrix with its offsets and columns."""
+    if not sp.issparse(x):
+        return torch.from_numpy(x)
+    parts = (torch.from_numpy(part) for part in (x.indptr.astype("int64"), x.indices.astype("int64"), x.data))
+    return torch.sparse_csr_tensor(*parts, size=x.shape)
 
 
 def with_torch(function: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
     """A function of tensors as PyTorch runs it, operator by operator and compiled."""
     if not torch:
         return {}
-
-    def way(run):
-        def start(*arrays):
-            placed = tensors(arrays)
-            return lambda: finished(run(*placed))
-
-        return start
-
-    return {"torch": way(function), "torch_compile": way(torch.compile(function, dynamic=False))}
+    run = torch.compile(function, dynamic=False)
+    return {"torch": placed(function, tensor), "torch_compile": placed(run, tensor)}
 
 
 def everywhere(function: Callable[[Any], Callable[..., Any]], **others: Callable[..., Any] | None) -> dict[str, Any]:
     """An expression that all libraries write alike, given the module of their functions."""
     ways = {"fuseline": compiled(function(fl)), "numpy": plain(function(np))}
     if jax:
-        ways |= {"jax": eager_jax(function(jnp)), "jax_jit": with_jax(function(jnp))}
+        ways |= {"jax": placed(function(jnp), jnp.asarray), "jax_jit": with_jax(function(jnp))}
     if torch:
         ways |= with_torch(function(torch))
     if numba:
@@ -296,37 +282,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--json", help="a file for the medians")
+    parser.add_argument("--json", help="a file for what `./x bench paper` reads")
     parser.add_argument("parts", nargs="*")
     options = parser.parse_args()
     # Libraries warn of loops that they find nothing parallel in, and of sparse tensors that may still change.
     warnings.simplefilter("ignore")
     check_conditions()
-    print(f"{machine()}, doubles, {THREADS} threads each; medians of {options.rounds} rounds, scale {options.scale:g}.")
-    print("Milliseconds; in brackets: how often Fuseline's time that is.\n")
-    print("| workload | " + " | ".join(LIBRARIES) + " |\n|---|" + "---|" * len(LIBRARIES))
-    measured = {}
-    for workload in WORKLOADS:
-        if options.parts and not any(part in workload.name for part in options.parts):
-            continue
-        times = measured[workload.name] = measure(workload, options.scale, options.rounds)
-        ours = times["fuseline"]
-        cells = [f"{ours:.2f}"] + [beside(times.get(name), ours) for name in LIBRARIES[1:]]
-        print(f"| {workload.name} | " + " | ".join(cells) + " |", flush=True)
-        gc.collect()
+    print(f"Milliseconds on {machine()}, doubles, {THREADS} threads each; medians of {options.rounds} rounds, scale {options.scale:g}.")
+    picked = [
+        workload for workload in WORKLOADS if not options.parts or any(part in workload.name for part in options.parts)
+    ]
+    measured = print_table(picked, LIBRARIES, options.scale, options.rounds)
     if options.json:
         write(options, measured)
-
-
-#: For which items of the paper each library is compared.
-ITEMS = {
-    "numba": "P163",
-    "numba_loops": "P163",
-    "jax": "P164",
-    "jax_jit": "P164",
-    "torch": "P164",
-    "torch_compile": "P164",
-}
 
 
 def write(options: argparse.Namespace, measured: dict[str, dict[str, float]]) -> None:
@@ -341,9 +309,7 @@ def write(options: argparse.Namespace, measured: dict[str, dict[str, float]]) ->
         {"item": "P169", "peer": "torch", "on": name, "speed": measured[name]["torch"] / measured[name]["fuseline"]}
         for name in largest
     ]
-    command = " ".join(
-        ["./x bench peers", f"--scale {options.scale:g}", f"--rounds {options.rounds}", *options.parts]
-    )
+    command = " ".join([f"./x bench peers --scale {options.scale:g} --rounds {options.rounds}", *options.parts])
     made_by = f"Made by `{command}` of {commit()} on {machine()}, {time.strftime('%Y-%m-%d')}."
     with open(options.json, "w") as file:
         json.dump({"made_by": made_by, "rows": rows}, file, indent=1)

@@ -41,15 +41,19 @@ def vector(n: int, seed: int = 2) -> np.ndarray:
     return np.random.default_rng(seed).uniform(-1, 1, n)
 
 
-def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of arrays as Fuseline runs it, on arrays that were captured once."""
-    run = fl.jit(function)
+def placed(run: Callable[..., Any], place: Callable[[Any], Any]) -> Callable[..., Any]:
+    """A function of a library on arrays that were made that library's once."""
 
     def way(*arrays):
-        captured = [fl.matrix(x) for x in arrays]
-        return lambda: finished(run(*captured))
+        own = [place(x) for x in arrays]
+        return lambda: finished(run(*own))
 
     return way
+
+
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of arrays as Fuseline runs it, on arrays that were captured once."""
+    return placed(fl.jit(function), fl.matrix)
 
 
 def finished(result: Any) -> Any:
@@ -61,15 +65,7 @@ def plain(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def with_jax(function: Callable[..., Any]) -> Callable[..., Any] | None:
-    if not jax:
-        return None
-    run = jax.jit(function)
-
-    def way(*arrays):
-        placed = [jnp.asarray(x) for x in arrays]
-        return lambda: finished(run(*placed))
-
-    return way
+    return placed(jax.jit(function), jnp.asarray) if jax else None
 
 
 def with_numexpr(text: str, *names: str) -> Callable[..., Any] | None:
@@ -299,17 +295,24 @@ def compare_workloads(
     scale: float, rounds: int, threads: int, chosen: Callable[[str], bool]
 ) -> dict[str, dict[str, float]]:
     """Prints a table, and gives the medians by workload and library."""
-    picked, measured = [workload for workload in WORKLOADS if chosen(workload.name)], {}
+    picked = [workload for workload in WORKLOADS if chosen(workload.name)]
     if not picked:
-        return measured
+        return {}
     print(f"\nMilliseconds, {threads} threads, medians of {rounds} rounds in turn, scale {scale:g}.")
+    return print_table(picked, LIBRARIES, scale, rounds)
+
+
+def print_table(
+    workloads: list[Workload], libraries: list[str], scale: float, rounds: int
+) -> dict[str, dict[str, float]]:
+    """A row for each workload, as it is measured, and the medians by workload and library. Fuseline is the first."""
     print("In brackets: how often Fuseline's time that is.\n")
-    print("| workload | " + " | ".join(LIBRARIES) + " |")
-    print("|---|" + "---|" * len(LIBRARIES))
-    for workload in picked:
+    print("| workload | " + " | ".join(libraries) + " |\n|---|" + "---|" * len(libraries))
+    measured = {}
+    for workload in workloads:
         times = measured[workload.name] = measure(workload, scale, rounds)
         ours = times["fuseline"]
-        cells = [f"{ours:.2f}"] + [beside(times.get(name), ours) for name in LIBRARIES[1:]]
+        cells = [f"{ours:.2f}"] + [beside(times.get(name), ours) for name in libraries[1:]]
         print(f"| {workload.name} | " + " | ".join(cells) + " |", flush=True)
         gc.collect()
     return measured

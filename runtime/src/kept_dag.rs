@@ -11,7 +11,7 @@ use std::fmt::Write;
 pub(crate) struct Places(Vec<Span>);
 
 impl Places {
-    /// Those of these DAGs.
+    /// Places of all operators in these DAGs.
     pub(crate) fn of<'d>(dags: impl IntoIterator<Item = &'d HopDag>) -> Places {
         let mut places: Vec<Span> =
             dags.into_iter().flat_map(|dag| dag.hops.values().filter_map(|hop| hop.span)).collect();

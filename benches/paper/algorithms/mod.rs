@@ -57,7 +57,7 @@ pub(crate) struct InModes {
 pub(crate) struct Measured {
     workload: Workload,
     modes: InModes,
-    /// The same of Gen where runs wait for LLVM.
+    /// What was measured of Gen where runs wait for LLVM.
     waiting: Waiting,
     /// What its iterations needed, for all rows of X.
     needs: Option<Needs>,

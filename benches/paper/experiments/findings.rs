@@ -13,7 +13,7 @@ impl Findings {
         self.add(item, what, on, Outcome::Value(value));
     }
 
-    /// The same where both that are compared were run.
+    /// What was measured for a bound, where both that are compared were run.
     pub(crate) fn value_of(&mut self, item: &str, what: &str, on: &str, value: Option<f64>) {
         if let Some(value) = value {
             self.value(item, what, on, value);
