@@ -7,10 +7,10 @@ use super::programs::KeptProgram;
 use crate::error::Error;
 use crate::prepared::as_declared;
 use crate::session::Session;
+use foldhash::{HashSet, HashSetExt};
 use fuseline_ir::DataType;
 use fuseline_ir::hop::HopOp;
 use fuseline_runtime::{RuntimeValue, Statistics, Variables};
-use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Expressions of any types over symbols, as one program of a session.
@@ -116,9 +116,17 @@ impl Session {
         exprs: &CompiledExprs,
         mut inputs: Variables,
     ) -> Result<(Vec<RuntimeValue>, Statistics), Error> {
+        self.run_on(exprs, |name| inputs.remove(name))
+    }
+
+    fn run_on(
+        &self,
+        exprs: &CompiledExprs,
+        mut value_of: impl FnMut(&str) -> Option<RuntimeValue>,
+    ) -> Result<(Vec<RuntimeValue>, Statistics), Error> {
         let mut variables = exprs.captured.clone();
         for Symbol { name, data_type: expected, variable } in &exprs.symbols {
-            let value = inputs.remove(&**name).ok_or_else(|| Error::UnboundInput(name.to_string()))?;
+            let value = value_of(name).ok_or_else(|| Error::UnboundInput(name.to_string()))?;
             variables.insert(variable.clone(), as_declared(name, value, *expected)?);
         }
         self.run_kept(&exprs.kept, variables, exprs.outputs, None)
@@ -175,7 +183,7 @@ impl<O: Outputs> Compiled<'_, O> {
     /// # Errors
     /// A symbol that was never bound, or an operator that fails.
     pub fn run(&mut self) -> Result<O::Values, Error> {
-        let (values, statistics) = self.session.run_exprs(&self.exprs, self.bound.clone())?;
+        let (values, statistics) = self.session.run_on(&self.exprs, |name| self.bound.get(name).cloned())?;
         self.statistics = statistics;
         taken(&self.outputs, values)
     }

@@ -2,13 +2,13 @@
 
 use super::failure::{Described, ExprError, Place};
 use super::while_loop::WhileLoop;
+use foldhash::{HashSet, HashSetExt};
 use fuseline_ir::hop::infer::ShapeError;
 use fuseline_ir::hop::{Hop, HopDag, HopId, HopOp, Inputs, ShapeOp};
 use fuseline_ir::{DataType, SizeInfo, Value};
 use fuseline_matrix::MatrixBlock;
 use fuseline_runtime::RuntimeValue;
 use smallvec::SmallVec;
-use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 

@@ -6,13 +6,13 @@ use super::expr::{Expr, State};
 use super::program::{ExprProgram, Symbol};
 use super::while_loop::WhileLoop;
 use crate::error::Error;
+use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 use fuseline_ir::hop::{Hop, HopDag, HopId, HopOp, Inputs, ReorgOp, ShapeOp};
 use fuseline_ir::ops::{BinaryOp, TernaryOp};
 use fuseline_ir::program::{Predicate, StatementBlock};
 use fuseline_ir::{DataType, SizeInfo, Value};
 use fuseline_matrix::MatrixBlock;
 use fuseline_runtime::RuntimeValue;
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Makes a program of expressions.

@@ -6,12 +6,13 @@
 use super::expr::Expr;
 use super::lower::Lowering;
 use crate::error::Error;
+use foldhash::fast::FixedState;
 use fuseline_ir::hop::{Hop, HopDag, HopOp};
 use fuseline_ir::program::{Predicate, StatementBlock};
 use fuseline_ir::{DataType, Value};
 use fuseline_passes::size::{SizeEnvironment, VariableFacts};
 use fuseline_runtime::Variables;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
 
 /// Expressions as a program.
@@ -89,7 +90,7 @@ impl ExprProgram {
 
     /// A hash of the blocks.
     pub(super) fn hash(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
+        let mut hasher = FixedState::default().build_hasher();
         hash_blocks(&self.body, &mut hasher);
         hasher.finish()
     }

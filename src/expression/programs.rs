@@ -3,10 +3,10 @@
 use super::program::{ExprProgram, are_same_blocks, output_name};
 use crate::error::Error;
 use crate::session::{Script, Session};
+use foldhash::HashMap;
 use fuseline_ir::program::{Program, StatementBlock};
 use fuseline_passes::size::SizeEnvironment;
 use fuseline_runtime::CompiledBlocks;
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 

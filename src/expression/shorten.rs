@@ -8,9 +8,11 @@
 use super::expr::{Expr, State};
 use crate::error::Error;
 use crate::session::Session;
+use foldhash::fast::FixedState;
+use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 use fuseline_ir::DataType;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{BuildHasher, Hash, Hasher};
 
 /// How often an operation recurs at least where a graph is that of a loop.
 const LEAST_CUTS: usize = 3;
@@ -70,7 +72,7 @@ fn recurring_depths(root: &Expr) -> Vec<u32> {
 
 /// What tells an operation apart: it, and the operations that give its operands.
 fn signature(expr: &Expr, levels: u32) -> u64 {
-    let mut hasher = DefaultHasher::new();
+    let mut hasher = FixedState::default().build_hasher();
     expr.data_type().hash(&mut hasher);
     match &*expr.state() {
         State::Operation(op, _) => super::program::hash_op(op, &mut hasher),
@@ -89,7 +91,7 @@ fn signature(expr: &Expr, levels: u32) -> u64 {
 fn crossing(root: &Expr, cuts: &[u32]) -> Vec<Vec<Expr>> {
     let mut crossing = vec![Vec::new(); cuts.len()];
     let mut held: Vec<HashSet<usize>> = vec![HashSet::new(); cuts.len()];
-    let (mut seen, mut pending) = (HashSet::from([root.address()]), vec![root.clone()]);
+    let (mut seen, mut pending) = (HashSet::from_iter([root.address()]), vec![root.clone()]);
     while let Some(user) = pending.pop() {
         for operand in user.operands() {
             let (from, to) = (operand.depth(), user.depth());

@@ -4,11 +4,11 @@
 use super::compiled::is_worth_a_value;
 use super::expr::{Expr, Operands, State, WeakExpr};
 use super::failure::Place;
+use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 use fuseline_ir::hop::infer::ShapeError;
 use fuseline_ir::hop::{CastOp, HopOp};
 use fuseline_ir::ops::AggOp;
 use fuseline_ir::{DataType, SizeInfo};
-use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -163,9 +163,11 @@ impl Views {
         let mut views = Views::default();
         for &member in operator.members.iter().rev().filter(|&&member| Some(member) != product) {
             let is_root = operator.roots.contains(&member);
-            for &input in &context.hop(member).inputs {
+            for (place, &input) in context.hop(member).inputs.iter().enumerate() {
                 if is_root && is_inner_product(context, member) {
-                    views.plain.insert(untransposed(context.dag, input).unwrap_or(input));
+                    // The left is read through its transpose, the right as it is.
+                    let through = untransposed(context.dag, input).filter(|_| place == 0);
+                    views.plain.insert(through.unwrap_or(input));
                 } else if is_root || views.plain.contains(member) {
                     let turns = is_column_transpose(context.dag, member);
                     if turns { &mut views.turned } else { &mut views.plain }.insert(input);
