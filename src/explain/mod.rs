@@ -210,9 +210,9 @@ impl BlocksPrinter {
         }
     }
 
-    /// The texts of the blocks that have one.
-    pub(crate) fn into_texts(self) -> impl Iterator<Item = String> {
-        self.blocks.into_iter().map(|(_, text)| text)
+    /// The numbers and texts of the blocks that have one.
+    pub(crate) fn into_blocks(self) -> Vec<(usize, String)> {
+        self.blocks
     }
 
     /// What was collected.

@@ -8,7 +8,7 @@ use crate::explain::document::ExplainDocument;
 use crate::explain::{BlocksPrinter, ExplainStage, StageCollector};
 use crate::options::{BackendKind, CompileOptions};
 use crate::session::Session;
-use fuseline_ir::program::Program;
+use fuseline_ir::program::{Program, StatementBlock};
 use fuseline_passes::size::SizeEnvironment;
 
 impl Session {
@@ -37,8 +37,14 @@ impl Session {
         } else {
             self.compile_program(&program, &environment, &mut |block, stage| printer.observe(block, &stage))?;
         }
+        let names = block_names(&program);
+        let blocks = printer.into_blocks().into_iter();
         // A single block needs no number.
-        Ok(if program.body.len() == 1 { printer.into_texts().collect() } else { printer.into_text() })
+        Ok(if names.len() == 1 {
+            blocks.map(|(_, text)| text).collect()
+        } else {
+            blocks.map(|(block, text)| format!("# {}\n{text}\n", names[block])).collect()
+        })
     }
 
     /// A stage of the compilation of expressions as data, which can be drawn; `None` where the stage is no graph.
@@ -62,11 +68,11 @@ impl Session {
     ) -> Result<Option<ExplainDocument>, Error> {
         let Some(mut collector) = StageCollector::new(stage) else { return Ok(None) };
         let Explained { program, environment } = explained(self, &outputs)?;
-        let is_single = program.body.len() == 1;
-        self.compile_program(&program, &environment, &mut |block, stage| {
-            let name = if is_single { "expression".to_owned() } else { format!("block {block}") };
-            collector.observe(&name, &stage);
-        })?;
+        let names = match block_names(&program) {
+            single if single.len() == 1 => vec!["expression".to_owned()],
+            names => names,
+        };
+        self.compile_program(&program, &environment, &mut |block, stage| collector.observe(&names[block], &stage))?;
         Ok(Some(collector.into_document()))
     }
 }
@@ -83,4 +89,30 @@ fn explained(session: &Session, outputs: &impl Outputs) -> Result<Explained, Err
     let program = ExprProgram::of(&exprs)?;
     let simplified = session.simplified_expressions(&program, &program.environment(false))?;
     Ok(Explained { program: simplified, environment: program.environment(true) })
+}
+
+/// The names of the blocks of expressions, in the order in which they are compiled: numbers, and which part of which loop.
+fn block_names(program: &Program) -> Vec<String> {
+    let (mut parts, mut loops) = (Vec::new(), 0);
+    parts_of_loops(&program.body, "", &mut loops, &mut parts);
+    let parts = parts.into_iter().enumerate();
+    parts.map(|(block, part)| format!("block {block}{}{part}", if part.is_empty() { "" } else { ": " })).collect()
+}
+
+/// Which part of which loop each of these blocks is, which are part of `around`.
+fn parts_of_loops(blocks: &[StatementBlock], around: &str, loops: &mut usize, parts: &mut Vec<String>) {
+    for block in blocks {
+        let StatementBlock::While { predicate, body, .. } = block else {
+            // Expressions make straight-line blocks besides.
+            parts.push(around.to_owned());
+            continue;
+        };
+        *loops += 1;
+        let number = *loops;
+        let outside = if around.is_empty() { String::new() } else { format!(", in the {around}") };
+        let condition = format!("condition of loop {number}{outside}");
+        parts_of_loops(&predicate.prelude, &condition, loops, parts);
+        parts.push(condition);
+        parts_of_loops(body, &format!("body of loop {number}{outside}"), loops, parts);
+    }
 }
