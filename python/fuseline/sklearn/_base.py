@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_scalar
 from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 import fuseline as fl
@@ -75,6 +76,16 @@ def checked_weight(sample_weight: Any, X: Any) -> np.ndarray:
     if not weight.any():
         raise ValueError("Sample weights must contain at least one non-zero number.")
     return weight
+
+
+def classes_of(estimator: BaseEstimator, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The classes of samples, and the number of each sample's class."""
+    check_classification_targets(y)
+    classes, code = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        name = type(estimator).__name__
+        raise ValueError(f"{name} needs samples of at least 2 classes, but there is one class: {y[0]!r}")
+    return classes, code
 
 
 def class_factors(class_weight: Any, classes: np.ndarray, y: np.ndarray, code: np.ndarray, weight: np.ndarray) -> np.ndarray:

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 
 import fuseline as fl
 
-from ._base import LinearClassifier, check_flags, check_number, checked_data, checked_weight, class_factors, progress
+from ._base import LinearClassifier, check_flags, check_number, checked_data, checked_weight, class_factors, classes_of, progress
 from ._newton import Loss, Objective, curvature_diagonal, curvature_product, minimise
 
 
@@ -133,11 +132,8 @@ class LogisticRegression(ClassifierMixin, LinearClassifier):
         check_number(self, "verbose", 0, integer=True)
         check_flags(self, "fit_intercept", "warm_start")
         X, y = checked_data(self, X, y, reset=True)
-        check_classification_targets(y)
-        self.classes_, code = np.unique(y, return_inverse=True)
+        self.classes_, code = classes_of(self, y)
         count = len(self.classes_)
-        if count < 2:
-            raise ValueError(f"LogisticRegression needs samples of at least 2 classes, but there is one class: {y[0]!r}")
         weight = checked_weight(sample_weight, X)
         weight = weight * class_factors(self.class_weight, self.classes_, y, code, weight)[code]
         total = weight.sum()

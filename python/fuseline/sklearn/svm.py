@@ -6,11 +6,10 @@ from typing import Any, Callable
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 
 import fuseline as fl
 
-from ._base import LinearClassifier, check_flags, check_number, checked_data, checked_weight, class_factors, progress
+from ._base import LinearClassifier, check_flags, check_number, checked_data, checked_weight, class_factors, classes_of, progress
 from ._newton import Loss, Objective, curvature_diagonal, curvature_product, minimise
 
 
@@ -102,10 +101,7 @@ class LinearSVC(ClassifierMixin, LinearClassifier):
         check_number(self, "verbose", 0, integer=True)
         check_flags(self, "fit_intercept")
         X, y = checked_data(self, X, y, reset=True)
-        check_classification_targets(y)
-        self.classes_, code = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(f"LinearSVC needs samples of at least 2 classes, but there is one class: {y[0]!r}")
+        self.classes_, code = classes_of(self, y)
         weight = checked_weight(sample_weight, X)
         factors = class_factors(self.class_weight, self.classes_, y, code, weight)
         if len(self.classes_) == 2:
