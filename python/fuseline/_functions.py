@@ -160,8 +160,9 @@ def exp2(x: Any) -> Array:
 
 @_ufunc
 def reciprocal(x: Any) -> Array:
-    """``1 / x``."""
-    return 1.0 / as_array(x)
+    """``1 / x``; of integers towards zero."""
+    x = as_array(x)
+    return 1.0 / x if x.dtype.kind not in "iu" else (1.0 / x).astype(x.dtype)
 
 
 @_ufunc
@@ -254,6 +255,22 @@ def copysign(x: Any, y: Any) -> Array:
 
 def _is_integer(x: Any) -> bool:
     return as_array(x).dtype.kind != "f"
+
+
+def position_of(axis: Any, ndim: int) -> int:
+    """The position of an axis, which may count from the last one."""
+    axis = operator.index(axis)
+    if not -ndim <= axis < ndim:
+        raise np.exceptions.AxisError(axis, ndim)
+    return axis % ndim
+
+
+def positions_of(axes: Any, ndim: int) -> list[int]:
+    """The positions of an axis, or of several that differ."""
+    positions = [position_of(axis, ndim) for axis in (axes if isinstance(axes, (tuple, list)) else (axes,))]
+    if len(set(positions)) < len(positions):
+        raise ValueError(f"repeated axis in {axes}")
+    return positions
 
 
 def concatenate(arrays: Any, axis: int = 0) -> Array:
@@ -356,14 +373,17 @@ def linspace(start: float, stop: float, num: int = 50) -> Array:
 
 
 def rand(
-    rows: int, columns: int, *, low: float = 0.0, high: float = 1.0, density: float = 1.0, seed: int | Array = 0
+    rows: int, columns: int, *, low: float = 0.0, high: float = 1.0, density: float = 1.0, seed: int | Array | None = None
 ) -> Array:
-    """Uniform random numbers, of which the seed decides all; few of them make a sparse matrix."""
+    """Uniform random numbers, of which the seed decides all; few of them make a sparse matrix.
+
+    Without a seed it is 0, and in a loop's body how often the loop has drawn before: each iteration draws other numbers.
+    """
     return _native.rand(rows, columns, (low, high), density, seed, False)
 
 
-def randn(rows: int, columns: int, *, density: float = 1.0, seed: int | Array = 0) -> Array:
-    """Random numbers of the standard normal distribution, of which the seed decides all."""
+def randn(rows: int, columns: int, *, density: float = 1.0, seed: int | Array | None = None) -> Array:
+    """Random numbers of the standard normal distribution, of which the seed decides all: see :func:`rand`."""
     return _native.rand(rows, columns, (0.0, 1.0), density, seed, True)
 
 

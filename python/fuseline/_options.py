@@ -3,20 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import threading
-from typing import Any, Iterator
+from typing import Iterator
 
 from . import _native
-
-
-class _Levels(threading.local):
-    """What holds in a thread: the options of nested ``with`` statements, innermost last, each with what is outside of it."""
-
-    def __init__(self) -> None:
-        self.levels: list[dict[str, Any]] = [{}]
-
-
-_LEVELS = _Levels()
 
 
 @contextlib.contextmanager
@@ -29,51 +18,34 @@ def options(
     strict_ieee: bool | None = None,
     verbose: bool | None = None,
 ) -> Iterator[None]:
-    """Options of what is computed within a ``with`` statement, in this thread.
+    """Options of what is computed within a ``with`` statement, in this thread or task of ``asyncio``.
 
     ``threads`` is their number; ``memory`` the bytes that a computation may hold, also as ``"4g"``; ``mode`` is
     ``"base"``, ``"fused"``, ``"gen"``, ``"gen-fa"`` or ``"gen-fnr"``; ``backend`` is ``"llvm"``, ``"interp"`` or
     ``"tiered"``; ``strict_ieee`` asks for exactly the arithmetic of IEEE. ``verbose`` says whether computations of more
     than a second show on standard error how far they are; without it they do on terminals.
     """
-    chosen = {
-        "threads": threads,
-        "memory": _bytes(memory),
-        "mode": mode,
-        "backend": backend,
-        "strict_ieee": strict_ieee,
-        "verbose": verbose,
-    }
-    levels = _LEVELS.levels
-    levels.append(levels[-1] | {name: value for name, value in chosen.items() if value is not None})
+    if threads is not None and threads < 0:
+        raise ValueError(f"threads is their number, or 0 for all of the machine, not {threads}")
+    chosen = _native.Options(threads, _bytes(memory), mode, backend, strict_ieee, verbose)
+    outside = _native.OPTIONS.set(chosen.within(_native.OPTIONS.get()))
     try:
-        _apply()
         yield
     finally:
-        levels.pop()
-        _apply()
-
-
-def _apply() -> None:
-    """Tells the native module, which knows nothing of levels, of the innermost options."""
-    _native.set_options(**_LEVELS.levels[-1])
+        _native.OPTIONS.reset(outside)
 
 
 def threads() -> int:
-    """The threads that compute what this thread asks for."""
-    return _LEVELS.levels[-1].get("threads") or _native.default_threads()
+    """The threads that computations take here."""
+    return _native.OPTIONS.get().threads or _native.default_threads()
 
 
 def limit_threads(number: int) -> None:
-    """Has this thread's computations take that many threads, up to the end of the innermost ``with`` statement of options."""
-    if number == threads():
-        return
-    level = _LEVELS.levels[-1]
-    level.pop("threads", None)
-    # What the default is anyway needs no option, and so no compilation of its own.
-    if number != _native.default_threads():
-        level["threads"] = number
-    _apply()
+    """Has computations take that many threads, up to the end of the innermost ``with`` statement of options."""
+    if number != threads():
+        # What the default is anyway needs no option, and so no compilation of its own.
+        chosen = None if number == _native.default_threads() else number
+        _native.OPTIONS.set(_native.OPTIONS.get().with_threads(chosen))
 
 
 def _bytes(memory: int | str | None) -> int | None:
@@ -81,6 +53,9 @@ def _bytes(memory: int | str | None) -> int | None:
         return memory
     units = {"k": 10, "m": 20, "g": 30, "t": 40}
     text = memory.strip().lower().removesuffix("b")
-    if text and text[-1] in units:
-        return int(float(text[:-1]) * (1 << units[text[-1]]))
-    return int(text)
+    try:
+        if text and text[-1] in units:
+            return int(float(text[:-1]) * (1 << units[text[-1]]))
+        return int(text)
+    except ValueError:
+        raise ValueError(f'memory is a number of bytes, also as "4g", not {memory!r}') from None

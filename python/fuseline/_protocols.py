@@ -145,7 +145,7 @@ def _average(a, axis=None, weights=None, *, keepdims=False):
         return a.mean(axis, keepdims=keepdims)
     weights = f.as_array(weights)
     if weights.ndim < a.ndim and axis is not None:
-        weights = weights[:, None] if axis in (0, -a.ndim) else weights[None, :]
+        weights = weights[:, None] if f.position_of(axis, a.ndim) == 0 else weights[None, :]
     scale = (weights + f.zeros_like(a)).sum(axis, keepdims=keepdims)
     return (a * weights).sum(axis, keepdims=keepdims) / scale
 
@@ -179,7 +179,7 @@ def _cumulated(name: str):
         x = f.as_array(x)
         if axis is None and x.ndim > 1:
             raise ValueError("an array of two dimensions is cumulated along an axis=")
-        axis = 0 if axis is None else axis % x.ndim
+        axis = f.position_of(axis or 0, x.ndim)
         cumulated = getattr(x, name)(axis)
         if not include_initial:
             return cumulated
@@ -193,12 +193,24 @@ _means(*_newer("cumulative_sum"))(_cumulated("cumsum"))
 _means(*_newer("cumulative_prod"))(_cumulated("cumprod"))
 
 
+def _slice_like(part, a, axis):
+    """What goes before or behind an array along an axis: a number as one row or column of it."""
+    part = f.as_array(part)
+    if part.ndim:
+        return part
+    return f.full(tuple(1 if position == axis else extent for position, extent in enumerate(a.shape)), part)
+
+
 @_means(np.diff)
 def _diff(a, n=1, axis=-1, prepend=None, append=None):
-    parts = [f.as_array(part) for part in (prepend, a, append) if part is not None]
-    a = f.concatenate(parts, axis) if len(parts) > 1 else parts[0]
+    if n < 0:
+        raise ValueError(f"order must be non-negative but got {n}")
+    a = f.as_array(a)
+    axis = f.position_of(axis, a.ndim)
+    parts = [_slice_like(part, a, axis) for part in (prepend, a, append) if part is not None]
+    a = f.concatenate(parts, axis) if len(parts) > 1 else a
     for _ in range(n):
-        later, earlier = (a[1:], a[:-1]) if axis in (0, -a.ndim) else (a[:, 1:], a[:, :-1])
+        later, earlier = (a[1:], a[:-1]) if axis == 0 else (a[:, 1:], a[:, :-1])
         a = later != earlier if a.dtype.kind == "b" else later - earlier
     return a
 
@@ -285,20 +297,21 @@ def _diag(v):
 
 @_means(np.transpose, *_newer("matrix_transpose", "linalg.matrix_transpose"))
 def _transpose(a, axes=None):
-    if axes is not None and tuple(axes) == tuple(range(a.ndim)):
-        return a
-    return a.T
+    if axes is None:
+        return a.T
+    if len(axes) != a.ndim:
+        raise ValueError("axes don't match array")
+    return a if f.positions_of(axes, a.ndim) == list(range(a.ndim)) else a.T
 
 
 @_means(np.swapaxes)
 def _swapaxes(a, axis1, axis2):
-    return a.T if a.ndim == 2 and axis1 % 2 != axis2 % 2 else a
+    return a.T if f.position_of(axis1, a.ndim) != f.position_of(axis2, a.ndim) else a
 
 
 @_means(np.moveaxis)
 def _moveaxis(a, source, destination):
-    moves = {s % a.ndim: d % a.ndim for s, d in zip(np.atleast_1d(source), np.atleast_1d(destination), strict=True)}
-    return a.T if any(s != d for s, d in moves.items()) else a
+    return a.T if f.positions_of(source, a.ndim) != f.positions_of(destination, a.ndim) else a
 
 
 @_means(np.reshape)
@@ -313,7 +326,7 @@ def _ravel(a):
 
 @_means(np.squeeze)
 def _squeeze(a, axis=None):
-    axes = range(a.ndim) if axis is None else {position % a.ndim for position in np.atleast_1d(axis)}
+    axes = range(a.ndim) if axis is None else f.positions_of(axis, a.ndim)
     if axis is not None and any(a.shape[position] != 1 for position in axes):
         raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
     return a.reshape(tuple(extent for position, extent in enumerate(a.shape) if extent != 1 or position not in axes))
@@ -321,9 +334,10 @@ def _squeeze(a, axis=None):
 
 @_means(np.expand_dims)
 def _expand_dims(a, axis):
-    if not a.ndim:
-        return a.reshape((1,))
-    return a[None] if axis in (0, -a.ndim - 1) else a[..., None]
+    position = f.position_of(axis, a.ndim + 1)
+    if a.ndim == 2:
+        raise ValueError("arrays have at most two dimensions")
+    return a[None] if position == 0 else a[..., None]
 
 
 @_means(np.atleast_1d)
@@ -351,15 +365,18 @@ _means(np.column_stack)(lambda tup: f.stack_columns(tup))
 @_means(np.stack)
 def _stack(arrays, axis=0):
     arrays = [f.as_array(x) for x in arrays]
+    position = f.position_of(axis, arrays[0].ndim + 1)
     if not arrays[0].ndim:
         return f.concatenate([x.reshape((1,)) for x in arrays], 0)
+    if arrays[0].ndim == 2:
+        raise ValueError("a stack of matrices has three dimensions: arrays have at most two")
     stacked = f.concatenate([x[:, None] for x in arrays], 1)
-    return stacked if axis in (1, -1) else stacked.T
+    return stacked if position == 1 else stacked.T
 
 
 @_means(*_newer("unstack"))
 def _unstack(x, /, *, axis=0):
-    x = x if axis % x.ndim == 0 else x.T
+    x = x if f.position_of(axis, x.ndim) == 0 else x.T
     return tuple(x[position] for position in range(x.shape[0]))
 
 
@@ -367,8 +384,8 @@ def _unstack(x, /, *, axis=0):
 def _roll(a, shift, axis=None):
     if axis is None:
         return _roll(a.ravel(), shift, 0).reshape(a.shape)
-    for distance, position in zip(np.atleast_1d(shift), np.atleast_1d(axis), strict=True):
-        position = position % a.ndim
+    for distance, axis in np.broadcast(shift, axis):
+        position = f.position_of(axis, a.ndim)
         start = -distance % max(a.shape[position], 1)
         parts = (slice(start, None), slice(start))
         a = f.concatenate([a[part] if position == 0 else a[:, part] for part in parts], position)
@@ -378,7 +395,7 @@ def _roll(a, shift, axis=None):
 @_means(np.repeat)
 def _repeat(a, repeats, axis=None):
     a = a if axis is not None else a.ravel()
-    axis = (axis or 0) % a.ndim
+    axis = f.position_of(axis or 0, a.ndim)
     return _take(a, np.repeat(np.arange(a.shape[axis]), np.asarray(repeats)), axis)
 
 
@@ -415,7 +432,7 @@ def _append(arr, values, axis=None):
 
 @_means(np.flip)
 def _flip(m, axis=None):
-    axes = range(m.ndim) if axis is None else np.atleast_1d(axis) % m.ndim
+    axes = range(m.ndim) if axis is None else f.positions_of(axis, m.ndim)
     for position in axes:
         m = m[::-1] if position == 0 else m[:, ::-1]
     return m
@@ -439,7 +456,7 @@ def _triu(m, k=0):
 def _take(a, indices, axis=None):
     if axis is None:
         return a.ravel()[indices]
-    return a[indices] if axis % a.ndim == 0 else a[:, indices]
+    return a[indices] if f.position_of(axis, a.ndim) == 0 else a[:, indices]
 
 
 @_means(np.compress)
@@ -489,7 +506,7 @@ def _ndim(a):
 
 @_means(np.size)
 def _size(a, axis=None):
-    return a.size if axis is None else a.shape[axis]
+    return a.size if axis is None else a.shape[f.position_of(axis, a.ndim)]
 
 
 @_means(np.real)

@@ -12,7 +12,7 @@ _FILE = os.path.realpath(_native.__file__)
 
 
 class Controller(threadpoolctl.LibController):
-    """The limit is that of the thread which sets it, as the options of Fuseline are."""
+    """The limit is that of the thread or task which sets it, as the options of Fuseline are."""
 
     user_api = "fuseline"
     internal_api = "fuseline"

@@ -4,8 +4,8 @@ use crate::broadcast::{as_matrix, as_scalar, binary, transposed};
 use crate::capture::{Kind, Operand};
 use crate::dtype::{DType, Weak};
 use crate::operation::{
-    checked, completed, elementwise, half_to_even, operand_of, operator, product, refuse_modulo, shape_text, unary_of,
-    wrapped,
+    cell_by_cell, checked, completed, elementwise, half_to_even, operand_of, operator, product, refuse_modulo,
+    shape_text, unary_of, wrapped,
 };
 use crate::reduce::Axes;
 use crate::value::{refuse_large, refuse_operators_of_others, value_of};
@@ -542,6 +542,7 @@ impl Array {
     fn var(&self, py: Python<'_>, axis: Option<&Bound<'_, PyAny>>, ddof: f64, keepdims: bool) -> PyResult<Array> {
         let place = place::here(py);
         let axes = self.axes(axis, keepdims)?;
+        self.warn_without_freedom(py, axes, ddof)?;
         let dtype = if self.dtype.is_float() { self.dtype } else { DType::F64 };
         let operand = |expr: Expr, rank: u8| Operand { expr, rank, kind: Kind::Of(dtype) };
         // The engine's is that of a sample, of which one cell has none.
@@ -550,13 +551,18 @@ impl Array {
         let squares = Array::new(Expr::apply_at(UnaryOp::Pow2, &[&centred], place.clone()), rank, dtype);
         let sum = squares.aggregate(AggOp::Sum, axes, dtype, &place);
         let count = match (self.rank, axes.direction) {
-            (2, Direction::Col) => HopOp::Shape(ShapeOp::Nrow),
-            (2, Direction::Row) => HopOp::Shape(ShapeOp::Ncol),
-            _ => HopOp::Shape(ShapeOp::Length),
+            (2, Some(Direction::Col)) => Some(ShapeOp::Nrow),
+            (2, Some(Direction::Row)) => Some(ShapeOp::Ncol),
+            (_, Some(_)) => Some(ShapeOp::Length),
+            (_, None) => None,
         };
-        let count = Expr::apply_at(count, &[&as_matrix(&self.expr, &place)], place.clone());
-        let ddof = Expr::value_at(Value::F64(ddof), place.clone());
-        let freedom = Expr::apply_at(BinaryOp::Minus, &[&count, &ddof], place.clone());
+        let number = |number: f64| Expr::value_at(Value::F64(number), place.clone());
+        let count = match count {
+            Some(count) => Expr::apply_at(HopOp::Shape(count), &[&as_matrix(&self.expr, &place)], place.clone()),
+            None => number(1.0),
+        };
+        let freedom = Expr::apply_at(BinaryOp::Minus, &[&count, &number(ddof)], place.clone());
+        let freedom = Expr::apply_at(BinaryOp::Max, &[&freedom, &number(0.0)], place.clone());
         let (expr, rank) = binary(BinaryOp::Div, &operand(sum.expr, sum.rank), &operand(freedom, 0), &place);
         Ok(Array::new(expr, rank, dtype))
     }
@@ -612,16 +618,16 @@ impl Array {
 
     /// The position of the largest cell, of all or along an axis; the first of equals.
     #[pyo3(signature = (axis=None, *, keepdims=false))]
-    fn argmax(&self, py: Python<'_>, axis: Option<&Bound<'_, PyAny>>, keepdims: bool) -> PyResult<Array> {
-        let axes = self.axes(axis, keepdims)?;
+    fn argmax(&self, py: Python<'_>, axis: Option<i64>, keepdims: bool) -> PyResult<Array> {
+        let axes = self.axes_of(axis.as_ref().map(std::slice::from_ref), keepdims)?;
         self.refuse_empty(axes, "argmax")?;
         Ok(self.first_extreme(Function::RowIndexMax, axes, &place::here(py)))
     }
 
     /// The position of the smallest cell, of all or along an axis; the first of equals.
     #[pyo3(signature = (axis=None, *, keepdims=false))]
-    fn argmin(&self, py: Python<'_>, axis: Option<&Bound<'_, PyAny>>, keepdims: bool) -> PyResult<Array> {
-        let axes = self.axes(axis, keepdims)?;
+    fn argmin(&self, py: Python<'_>, axis: Option<i64>, keepdims: bool) -> PyResult<Array> {
+        let axes = self.axes_of(axis.as_ref().map(std::slice::from_ref), keepdims)?;
         self.refuse_empty(axes, "argmin")?;
         Ok(self.first_extreme(Function::RowIndexMin, axes, &place::here(py)))
     }
@@ -663,7 +669,7 @@ impl Array {
         for (bound, op) in [(min, BinaryOp::Max), (max, BinaryOp::Min)] {
             let Some(bound) = bound.filter(|bound| !bound.is_none()) else { continue };
             let bound = operand_of(bound)?;
-            result = elementwise(op, &result.operand(), &bound, &place)?;
+            result = cell_by_cell(op, &result.operand(), &bound, &place)?;
         }
         checked(py, result)
     }

@@ -3,7 +3,7 @@
 //! Doubles in C order are read where they lie, when an expression is evaluated. What lies otherwise is copied here, and
 //! counted. Matrices in Fortran order are read as transposes of what lies there.
 
-use crate::dtype::{DType, Weak};
+use crate::dtype::{DType, Weak, check_exact};
 use crate::numpy;
 use crate::place;
 use fuseline::ir::hop::{HopOp, ReorgOp};
@@ -59,6 +59,18 @@ impl Kind {
 impl Operand {
     fn array(expr: Expr, rank: u8, dtype: DType) -> Self {
         Operand { expr, rank, kind: Kind::Of(dtype) }
+    }
+
+    /// Refuses a whole number of Python itself that an array of this type does not hold.
+    pub(crate) fn check_fits(&self, dtype: DType) -> PyResult<()> {
+        if self.kind != Kind::Weak(Weak::Int) {
+            return Ok(());
+        }
+        match self.expr.known_value() {
+            Some(RuntimeValue::Scalar(Value::I64(integer))) => dtype.check_holds(integer.into()),
+            Some(RuntimeValue::Scalar(Value::F64(integer))) => dtype.check_holds(integer as i128),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -181,7 +193,11 @@ fn scalar(array: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Value> {
     Ok(match dtype {
         DType::Float(_) => Value::F64(item.extract()?),
         DType::Bool => Value::I64(item.extract::<bool>()?.into()),
-        _ => item.extract::<i64>().map_or_else(|_| item.extract().map(Value::F64), |value| Ok(Value::I64(value)))?,
+        _ => {
+            let integer = item.extract::<i128>()?;
+            check_exact(integer)?;
+            Value::I64(integer as i64)
+        }
     })
 }
 
@@ -205,25 +221,13 @@ fn block(array: &Bound<'_, PyAny>, dtype: DType, rows: usize, cols: usize, copy:
         _ => {}
     }
     if matches!(dtype, DType::Signed(8) | DType::Unsigned(8)) && rows * cols > 0 {
-        check_exact(array)?;
+        for extreme in ["min", "max"] {
+            check_exact(array.call_method0(extreme)?.call_method0("item")?.extract()?)?;
+        }
     }
     let array = converted(array, "float64")?;
     let values = lent(&array, Writer::Nobody)?.ok_or_else(|| PyValueError::new_err("the array has no buffer"))?;
     Ok(Dense::borrowed(rows, cols, values).map_err(invalid)?.into())
-}
-
-/// Refuses integers that doubles do not hold.
-fn check_exact(array: &Bound<'_, PyAny>) -> PyResult<()> {
-    const EXACT: i128 = 1 << 53;
-    let least: i128 = array.call_method0("min")?.call_method0("item")?.extract()?;
-    let most: i128 = array.call_method0("max")?.call_method0("item")?.extract()?;
-    if least < -EXACT || most > EXACT {
-        return Err(PyValueError::new_err(
-            "integers beyond 2**53 are not exact in double precision, in which everything is computed: write \
-             .astype(\"float64\") where that does not matter",
-        ));
-    }
-    Ok(())
 }
 
 /// A copy of an array in C order.

@@ -1,9 +1,23 @@
 //! Element types of arrays, as NumPy names and combines them. The engine computes with doubles; the type says what a
 //! result is given back as.
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
+
+/// The integers up to which doubles hold all.
+pub(crate) const EXACT: i128 = 1 << 53;
+
+/// Refuses integers that doubles do not hold.
+pub(crate) fn check_exact(integer: i128) -> PyResult<()> {
+    if (-EXACT..=EXACT).contains(&integer) {
+        return Ok(());
+    }
+    Err(PyValueError::new_err(
+        "integers beyond 2**53 are not exact in double precision, in which everything is computed: write \
+         .astype(\"float64\"), or float(n) of a number, where that does not matter",
+    ))
+}
 
 /// The type of an array's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -101,6 +115,21 @@ impl DType {
                 }
             }
         }
+    }
+
+    /// Refuses a whole number of Python itself that takes this type and is beyond its range.
+    pub(crate) fn check_holds(self, integer: i128) -> PyResult<()> {
+        let (least, most) = match self {
+            DType::Signed(bytes @ ..8) => (-(1_i128 << (8 * bytes - 1)), (1 << (8 * bytes - 1)) - 1),
+            DType::Unsigned(bytes @ ..8) => (0, (1 << (8 * bytes)) - 1),
+            DType::Unsigned(_) => (0, i128::MAX),
+            DType::Bool | DType::Signed(_) | DType::Float(_) => (i128::MIN, i128::MAX),
+        };
+        if !(least..=most).contains(&integer) {
+            let message = format!("Python integer {integer} out of bounds for {}", self.name());
+            return Err(PyOverflowError::new_err(message));
+        }
+        if self.is_float() { Ok(()) } else { check_exact(integer) }
     }
 
     /// The type of an operation with a number of Python itself.

@@ -4,8 +4,9 @@ use crate::array::Array;
 use crate::capture;
 use crate::dtype::DType;
 use crate::operation::{self, checked, operand_of};
+use crate::reduce::position_of;
 use crate::value::values_of;
-use crate::{export, place, session};
+use crate::{export, loops, place, session};
 use fuseline::ir::Value;
 use fuseline::ir::hop::{DataGenOp, Function, HopOp, NaryOp, NumericFunction, ReorgOp};
 use fuseline::{Expr, Place};
@@ -26,6 +27,7 @@ pub(crate) fn matrix(object: &Bound<'_, PyAny>, copy: bool) -> PyResult<Array> {
     }
     let operand = capture::captured(object, copy)?;
     let dtype = operand.kind.dtype();
+    operand.check_fits(dtype)?;
     Ok(Array::new(operand.expr, operand.rank, dtype))
 }
 
@@ -51,7 +53,7 @@ pub(crate) fn where_(
 ) -> PyResult<Py<PyAny>> {
     let py = condition.py();
     let [condition, yes, no] = [operand_of(condition)?, operand_of(yes)?, operand_of(no)?];
-    checked(py, operation::chosen(&condition, &yes, &no, &place::here(py)))
+    checked(py, operation::chosen(&condition, &yes, &no, &place::here(py))?)
 }
 
 /// An element-wise operation of two by the name of the engine, with the type of the operands, of truth values, or of
@@ -64,7 +66,7 @@ pub(crate) fn binary(name: &str, left: &Bound<'_, PyAny>, right: &Bound<'_, PyAn
     if kind == "float" {
         result = Array::new(result.expr, result.rank, result.dtype.as_float());
     }
-    checked(py, crate::loops::bounded(py, result)?)
+    checked(py, loops::bounded(py, result)?)
 }
 
 /// The product of matrices and vectors.
@@ -87,11 +89,7 @@ pub(crate) fn concatenate(py: Python<'_>, arrays: Vec<Bound<'_, PyAny>>, axis: i
             "all arrays that are concatenated have the same number of dimensions, 1 or 2",
         ));
     }
-    let op = match if axis < 0 { axis + i64::from(rank) } else { axis } {
-        0 => NaryOp::Rbind,
-        1 if rank == 2 => NaryOp::Cbind,
-        _ => return Err(PyValueError::new_err(format!("axis {axis} is out of bounds for array of dimension {rank}"))),
-    };
+    let op = if position_of(axis, rank.into())? == 0 { NaryOp::Rbind } else { NaryOp::Cbind };
     let dtype = operands.iter().skip(1).fold(first.kind.dtype(), |dtype, operand| dtype.with(operand.kind.dtype()));
     let exprs: Vec<&Expr> = operands.iter().map(|operand| &operand.expr).collect();
     checked(py, Array::new(Expr::apply_at(HopOp::Nary(op), &exprs, place::here(py)), rank, dtype))
@@ -103,6 +101,7 @@ pub(crate) fn full(py: Python<'_>, rows: i64, columns: Option<i64>, value: &Boun
     let place = place::here(py);
     let number = |number: i64| Expr::value_at(Value::I64(number), place.clone());
     let value = operand_of(value)?;
+    value.check_fits(value.kind.dtype())?;
     let inputs = [&value.expr, &number(rows), &number(columns.unwrap_or(1))];
     let expr = Expr::apply_at(HopOp::DataGen(DataGenOp::Matrix), &inputs, place.clone());
     checked(py, Array::new(expr, if columns.is_some() { 2 } else { 1 }, value.kind.dtype()))
@@ -127,27 +126,41 @@ pub(crate) fn rand(
     columns: i64,
     range: (f64, f64),
     density: f64,
-    seed: &Bound<'_, PyAny>,
+    seed: Option<&Bound<'_, PyAny>>,
     normal: bool,
 ) -> PyResult<Py<PyAny>> {
     let place = place::here(py);
     let value = |value: Value| Expr::value_at(value, place.clone());
     let distribution = if normal { "normal" } else { "uniform" };
-    let seed = operand_of(seed)?;
-    if seed.rank > 0 || !seed.kind.dtype().is_integer() {
-        return Err(PyTypeError::new_err("a seed is a whole number"));
-    }
+    let seed = match seed {
+        None => loops::next_seed(&place),
+        Some(seed) => seed_of(seed, &place)?,
+    };
     let inputs = [
         value(Value::I64(rows)),
         value(Value::I64(columns)),
         value(Value::F64(range.0)),
         value(Value::F64(range.1)),
         value(Value::F64(density)),
-        seed.expr,
+        seed,
         value(Value::Str(distribution.to_owned())),
     ];
     let expr = Expr::apply_at(HopOp::DataGen(DataGenOp::Rand), &inputs.each_ref(), place.clone());
     checked(py, Array::new(expr, 2, DType::F64))
+}
+
+/// A seed, which is a whole number of up to 64 bits or one that is computed.
+fn seed_of(seed: &Bound<'_, PyAny>, place: &Place) -> PyResult<Expr> {
+    if !seed.is_instance_of::<Array>()
+        && let Ok(integer) = seed.extract()
+    {
+        return Ok(Expr::value_at(Value::I64(integer), place.clone()));
+    }
+    let seed = operand_of(seed)?;
+    if seed.rank > 0 || !seed.kind.dtype().is_integer() {
+        return Err(PyTypeError::new_err("a seed is a whole number"));
+    }
+    Ok(seed.expr)
 }
 
 /// A function of whole matrices by the name of the engine: its results.
@@ -208,7 +221,7 @@ pub(crate) fn read_file(py: Python<'_>, path: &str, options: Vec<(String, String
     if let Some(failure) = expr.failure() {
         return Err(crate::error::exception(&fuseline::Error::Expression(failure)));
     }
-    let evaluator = session::current()?;
+    let evaluator = session::current(py)?;
     session::run(py, evaluator, Vec::new, |session| session.compute(std::slice::from_ref(&expr)))?;
     Ok(Array::new(expr, 2, DType::F64))
 }

@@ -182,7 +182,7 @@ impl Jit {
 
 impl Jit {
     fn found(&self, py: Python<'_>, structure: &Tree, arguments: &[Argument]) -> PyResult<Option<Arc<Trace>>> {
-        let evaluator = session::current()?;
+        let evaluator = session::current(py)?;
         let traces = self.traces.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for trace in traces {
             let serves = |(known, given): (&Argument, &Argument)| known.serves(given, trace.depends_on_dims);
@@ -223,7 +223,7 @@ impl Jit {
         let (result, depends_on_dims) = self.called(py, &positional, &named)?;
         let mut results = Results::default();
         let tree = results.tree(&result)?;
-        let evaluator = session::current()?;
+        let evaluator = session::current(py)?;
         let exprs = session::run(
             py,
             evaluator,
@@ -316,7 +316,7 @@ fn run<'py>(py: Python<'py>, trace: &Trace, operands: &[capture::Operand]) -> Py
     let exprs: Vec<Expr> = operands.iter().map(|operand| operand.expr.clone()).collect();
     let values = values_of(py, &exprs)?;
     let inputs: Variables = trace.names.iter().cloned().zip(values).collect();
-    let evaluator = session::current()?;
+    let evaluator = session::current(py)?;
     let run = |session: &fuseline::Session| session.run_exprs(&trace.exprs, inputs.clone());
     let (values, statistics): (Vec<RuntimeValue>, _) =
         session::run(py, evaluator, || trace.exprs.values_read().chain(inputs.values()).cloned().collect(), run)?;

@@ -28,21 +28,6 @@ mod value;
 
 use pyo3::prelude::*;
 
-/// Sets the options of this thread; those that are left out are the default.
-#[pyfunction]
-#[pyo3(signature = (threads=None, memory=None, mode=None, backend=None, strict_ieee=None, verbose=None))]
-fn set_options(
-    threads: Option<usize>,
-    memory: Option<u64>,
-    mode: Option<String>,
-    backend: Option<String>,
-    strict_ieee: Option<bool>,
-    verbose: Option<bool>,
-) -> PyResult<()> {
-    session::set(session::Options { threads, memory, mode, backend, strict_ieee }, verbose);
-    session::current().map(|_| ())
-}
-
 /// The threads that computations take where no option says how many.
 #[pyfunction]
 fn default_threads() -> usize {
@@ -63,6 +48,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ExecutionError", module.py().get_type::<error::ExecutionError>())?;
     module.add_class::<array::Array>()?;
     module.add_class::<jit::Jit>()?;
+    module.add_class::<session::Options>()?;
+    module.add("OPTIONS", session::variable(module.py())?)?;
     for function in [
         wrap_pyfunction!(functions::matrix, module)?,
         wrap_pyfunction!(functions::compute, module)?,
@@ -84,7 +71,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(look::stats, module)?,
         wrap_pyfunction!(script::run_script, module)?,
         wrap_pyfunction!(script::library, module)?,
-        wrap_pyfunction!(set_options, module)?,
         wrap_pyfunction!(default_threads, module)?,
     ] {
         module.add_function(function)?;

@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering;
 pub(crate) fn explain_text(py: Python<'_>, arrays: Vec<Py<Array>>, stage: &str) -> PyResult<String> {
     let stage: ExplainStage = stage.parse().map_err(PyValueError::new_err::<String>)?;
     let exprs = exprs(&arrays);
-    session::run(py, session::current()?, Vec::new, |session| session.explain(&exprs[..], stage))
+    session::run(py, session::current(py)?, Vec::new, |session| session.explain(&exprs[..], stage))
 }
 
 /// A stage of the compilation of arrays, as a drawing.
@@ -28,7 +28,7 @@ pub(crate) fn explain_svg(py: Python<'_>, arrays: Vec<Py<Array>>, stage: &str) -
 
 /// A stage of the compilation of expressions as a drawing, where it is a graph.
 pub(crate) fn drawing(py: Python<'_>, exprs: &[Expr], stage: ExplainStage) -> PyResult<Option<String>> {
-    let document = session::run(py, session::current()?, Vec::new, |session| session.explain_document(exprs, stage))?;
+    let document = session::run(py, session::current(py)?, Vec::new, |session| session.explain_document(exprs, stage))?;
     Ok(document.map(|document| document.to_svg()))
 }
 

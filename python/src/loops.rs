@@ -4,15 +4,17 @@
 use crate::array::Array;
 use crate::broadcast::as_scalar;
 use crate::capture::{Kind, Operand};
-use crate::dtype::Weak;
+use crate::dtype::{EXACT, Weak};
 use crate::operation::{operand_of, shape_text};
 use crate::tree::{Arguments, Tree};
 use crate::{jit, place, session};
 use fuseline::ir::Value;
-use fuseline::ir::ops::BinaryOp;
+use fuseline::ir::hop::{Function, HopOp};
+use fuseline::ir::ops::{BinaryOp, UnaryOp};
 use fuseline::{Expr, Iteration, Place};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use std::cell::RefCell;
 
 /// Operations on the longest way to a value before the oldest are computed.
 const MOST_PENDING: u32 = 1000;
@@ -20,7 +22,7 @@ const MOST_PENDING: u32 = 1000;
 /// The array, whose oldest operations are computed where many are pending.
 pub(crate) fn bounded(py: Python<'_>, array: Array) -> PyResult<Array> {
     if array.expr.depth() >= MOST_PENDING && !jit::is_traced(&array.expr) {
-        let evaluator = session::current()?;
+        let evaluator = session::current(py)?;
         session::run(
             py,
             evaluator,
@@ -39,18 +41,11 @@ pub(crate) fn while_loop<'py>(
     body: &Bound<'py, PyAny>,
     initial: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let mut carried = Carried::of(initial)?;
-    let initial = carried.exprs();
     let place = place::here(py);
-    let results = carried.settled(|carried| {
-        let iteration = &mut |states: &[Expr]| {
-            let value = carried.filled(py, states)?;
-            let holds = decision(&condition.call1((&value,))?, &place)?;
-            Ok((holds, carried.left(&body.call1((value,))?)?))
-        };
-        Expr::while_loop_at(&initial, iteration, &place)
-    })?;
-    carried.filled(py, &results)
+    repeated(py, initial, None, &place, &mut |_, value| {
+        let holds = decision(&condition.call1((&value,))?, &place)?;
+        Ok((holds, body.call1((value,))?))
+    })
 }
 
 /// `fuseline.fori_loop`.
@@ -62,23 +57,118 @@ pub(crate) fn fori_loop<'py>(
     body: &Bound<'py, PyAny>,
     initial: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let mut carried = Carried::of(initial)?;
     let place = place::here(py);
     let (start, stop) = (counter(start, "start", &place)?, counter(stop, "stop", &place)?);
-    let one = Expr::value_at(Value::I64(1), place.clone());
-    let initial: Vec<Expr> = [start].into_iter().chain(carried.exprs()).collect();
-    let results = carried.settled(|carried| {
+    let start = checked_start(&start, &stop, &place);
+    repeated(py, initial, Some(start), &place, &mut |numbers, value| {
+        let more = Expr::apply_at(BinaryOp::Less, &[&numbers[0], &stop], place.clone());
+        let number = Bound::new(py, Array::with_kind(numbers[0].clone(), 0, Kind::Weak(Weak::Int)))?;
+        Ok((more, body.call1((number, value))?))
+    })
+}
+
+/// What an iteration does with the number that it has, if iterations have numbers, and the value that changes: the
+/// condition under which there is one, and the value that it leaves.
+type Step<'a, 'py> = dyn FnMut(&[Expr], Bound<'py, PyAny>) -> PyResult<(Expr, Bound<'py, PyAny>)> + 'a;
+
+/// The value that a loop ends with, whose iterations have numbers from `start` on.
+fn repeated<'py>(
+    py: Python<'py>,
+    initial: &Bound<'py, PyAny>,
+    start: Option<Expr>,
+    place: &Place,
+    step: &mut Step<'_, 'py>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let mut carried = Carried::of(initial)?;
+    let numbers = usize::from(start.is_some());
+    let mut draws = false;
+    // Written again until the types of arrays are those that iterations leave, too, and what draws is known to.
+    loop {
+        let before = (carried.kinds.clone(), draws);
+        let own: Vec<Expr> = start.iter().cloned().chain(draws.then(|| Drawing::count(place))).collect();
+        let initial: Vec<Expr> = own.iter().cloned().chain(carried.exprs()).collect();
         let iteration = &mut |states: &[Expr]| -> PyResult<Iteration> {
-            let (number, states) = (&states[0], &states[1..]);
-            let more = Expr::apply_at(BinaryOp::Less, &[number, &stop], place.clone());
-            let next = Expr::apply_at(BinaryOp::Plus, &[number, &one], place.clone());
-            let number = Bound::new(py, Array::with_kind(number.clone(), 0, Kind::Weak(Weak::Int)))?;
-            let left = carried.left(&body.call1((number, carried.filled(py, states)?))?)?;
-            Ok((more, [next].into_iter().chain(left).collect()))
+            let (own, states) = states.split_at(own.len());
+            let drawing = Drawing::within(own.get(numbers));
+            let (more, left) = step(&own[..numbers], carried.filled(py, states)?)?;
+            let left = carried.left(&left)?;
+            draws |= drawing.draws();
+            let next = own[..numbers].iter().map(|number| plus_one(number, place));
+            let count = own.get(numbers).map(|_| Drawing::count(place));
+            Ok((more, next.chain(count).chain(left).collect()))
         };
-        Expr::while_loop_at(&initial, iteration, &place)
-    })?;
-    carried.filled(py, &results[1..])
+        let results = Expr::while_loop_at(&initial, iteration, place)?;
+        if (&carried.kinds, draws) == (&before.0, before.1) {
+            if draws {
+                Drawing::go_on(&results[numbers]);
+            }
+            return carried.filled(py, &results[own.len()..]);
+        }
+    }
+}
+
+fn plus_one(number: &Expr, place: &Place) -> Expr {
+    let one = Expr::value_at(Value::I64(1), place.clone());
+    Expr::apply_at(BinaryOp::Plus, &[number, &one], place.clone())
+}
+
+/// The seed of random numbers that were given none: 0, and in a loop how often it has drawn before, so that each
+/// iteration draws other numbers.
+pub(crate) fn next_seed(place: &Place) -> Expr {
+    let seed = Drawing::count(place);
+    Drawing::go_on(&plus_one(&seed, place));
+    seed
+}
+
+thread_local! {
+    /// The loops whose iterations are being written, the innermost last.
+    static DRAWINGS: RefCell<Vec<Drawn>> = const { RefCell::new(Vec::new()) };
+}
+
+/// How often an iteration that is being written, and those before, have drawn random numbers so far. What is not known
+/// yet is not counted: then the iteration is written again.
+#[derive(Default)]
+struct Drawn {
+    count: Option<Expr>,
+    draws: bool,
+}
+
+/// A loop among those that are being written.
+struct Drawing;
+
+impl Drawing {
+    /// Begins an iteration, before which the loop has drawn so often.
+    fn within(count: Option<&Expr>) -> Drawing {
+        DRAWINGS.with_borrow_mut(|loops| loops.push(Drawn { count: count.cloned(), draws: false }));
+        Drawing
+    }
+
+    /// Whether the iteration has drawn.
+    fn draws(&self) -> bool {
+        DRAWINGS.with_borrow(|loops| loops.last().is_some_and(|innermost| innermost.draws))
+    }
+
+    /// How often the innermost loop has drawn so far.
+    fn count(place: &Place) -> Expr {
+        let count = DRAWINGS.with_borrow(|loops| loops.last().and_then(|innermost| innermost.count.clone()));
+        count.unwrap_or_else(|| Expr::value_at(Value::I64(0), place.clone()))
+    }
+
+    /// Notes that the innermost loop, and so those around it, have drawn so often.
+    fn go_on(count: &Expr) {
+        DRAWINGS.with_borrow_mut(|loops| {
+            loops.iter_mut().for_each(|around| around.draws = true);
+            if let Some(innermost) = loops.last_mut() {
+                innermost.count = Some(count.clone());
+            }
+        });
+    }
+}
+
+impl Drop for Drawing {
+    fn drop(&mut self) {
+        DRAWINGS.with_borrow_mut(Vec::pop);
+    }
 }
 
 /// The arrays that change from iteration to iteration, and what they stand in.
@@ -103,17 +193,6 @@ impl Carried {
         self.operands.iter().map(|operand| operand.expr.clone()).collect()
     }
 
-    /// What `write` gives once the types of arrays are those that iterations leave, too.
-    fn settled(&mut self, mut write: impl FnMut(&mut Carried) -> PyResult<Vec<Expr>>) -> PyResult<Vec<Expr>> {
-        loop {
-            let before = self.kinds.clone();
-            let results = write(self)?;
-            if self.kinds == before {
-                return Ok(results);
-            }
-        }
-    }
-
     /// The value with these arrays in it.
     fn filled<'py>(&self, py: Python<'py>, exprs: &[Expr]) -> PyResult<Bound<'py, PyAny>> {
         let arrays = self.operands.iter().zip(&self.kinds).zip(exprs).map(|((operand, &kind), expr)| {
@@ -126,12 +205,15 @@ impl Carried {
     /// The arrays of the value that an iteration leaves.
     fn left(&mut self, value: &Bound<'_, PyAny>) -> PyResult<Vec<Expr>> {
         let (structure, operands) = taken_apart(value)?;
-        if !self.structure.is_like(value.py(), &structure)? {
+        let Some(order) = self.structure.matched(value.py(), &structure)? else {
             return Err(PyTypeError::new_err(format!(
-                "the body of a loop must leave a value like the one that it gets, with arrays at the same positions, not {}",
-                value.get_type().name()?
+                "the body of a loop must leave a value like the one that it gets, with arrays at the same positions: it gets \
+                 {} and leaves {}",
+                self.structure.text(value.py())?,
+                structure.text(value.py())?
             )));
-        }
+        };
+        let operands: Vec<Operand> = order.into_iter().map(|number| operands[number].clone()).collect();
         for (position, left) in operands.iter().enumerate() {
             let rank = self.operands[position].rank;
             if left.rank != rank {
@@ -179,10 +261,29 @@ fn counter(value: &Bound<'_, PyAny>, name: &str, place: &Place) -> PyResult<Expr
     if operand.rank > 0 || operand.kind.dtype().is_float() {
         return Err(PyTypeError::new_err(format!("fori_loop: {name} must be an integer")));
     }
-    // Beyond it the next number in double precision is not the next integer.
-    const MOST: f64 = (1_u64 << 53) as f64;
-    if operand.expr.known_value().and_then(|value| value.as_f64()).is_some_and(|number| number.abs() >= MOST) {
-        return Err(PyValueError::new_err(format!("fori_loop: {name} must lie between -2**53 and 2**53")));
+    let number = operand.expr.known_value().and_then(|value| value.as_f64());
+    if number.is_some_and(|number| number.abs() >= EXACT as f64) {
+        return Err(PyValueError::new_err(beyond_exact(name)));
     }
     Ok(as_scalar(&operand.expr, place))
+}
+
+/// The first number of a loop, and a failure where a bound that is computed lies beyond the numbers that can be counted.
+fn checked_start(start: &Expr, stop: &Expr, place: &Place) -> Expr {
+    let value = |value: Value| Expr::value_at(value, place.clone());
+    let apply = |op: BinaryOp, one: &Expr, other: &Expr| Expr::apply_at(op, &[one, other], place.clone());
+    let bounds = [(start, "start"), (stop, "stop")].into_iter().filter(|(bound, _)| bound.known_value().is_none());
+    bounds.fold(start.clone(), |start, (bound, name)| {
+        let size = Expr::apply_at(UnaryOp::Abs, &[bound], place.clone());
+        let is_exact = apply(BinaryOp::Less, &size, &value(Value::F64(EXACT as f64)));
+        let assert = HopOp::Parameterized { function: Function::Assert, names: vec!["message".to_owned()] };
+        let holds = Expr::apply_at(assert, &[&is_exact, &value(Value::Str(beyond_exact(name)))], place.clone());
+        // Nothing is added: the value of what holds is 1.
+        apply(BinaryOp::Plus, &start, &apply(BinaryOp::Minus, &holds, &value(Value::F64(1.0))))
+    })
+}
+
+/// The number behind 2**53 in double precision is not the next integer.
+fn beyond_exact(name: &str) -> String {
+    format!("fori_loop: {name} must lie between -2**53 and 2**53")
 }

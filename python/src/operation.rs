@@ -79,6 +79,21 @@ pub(crate) fn checked(py: Python<'_>, array: Array) -> PyResult<Py<PyAny>> {
 
 /// An element-wise operation with NumPy's types.
 pub(crate) fn elementwise(op: BinaryOp, left: &Operand, right: &Operand, place: &Place) -> PyResult<Array> {
+    let result = cell_by_cell(op, left, right, place)?;
+    // Quotients and comparisons are right beside any number.
+    if result.dtype.is_integer() {
+        left.check_fits(result.dtype)?;
+        right.check_fits(result.dtype)?;
+        let exponent = right.expr.known_value().filter(|_| op == BinaryOp::Pow && right.rank == 0);
+        if exponent.and_then(|exponent| exponent.as_f64()).is_some_and(|exponent| exponent < 0.0) {
+            return Err(PyValueError::new_err("integers have no negative integer powers: write x.astype(float)"));
+        }
+    }
+    Ok(result)
+}
+
+/// An element-wise operation with NumPy's types, also with numbers that are beyond the range of the type.
+pub(crate) fn cell_by_cell(op: BinaryOp, left: &Operand, right: &Operand, place: &Place) -> PyResult<Array> {
     let common = left.kind.with(right.kind);
     let is_bool = common == DType::Bool;
     let (op, dtype) = match op {
@@ -147,10 +162,12 @@ pub(crate) fn product(left: &Operand, right: &Operand, place: &Place) -> PyResul
 }
 
 /// `yes` where the condition holds, else `no`.
-pub(crate) fn chosen(condition: &Operand, yes: &Operand, no: &Operand, place: &Place) -> Array {
+pub(crate) fn chosen(condition: &Operand, yes: &Operand, no: &Operand, place: &Place) -> PyResult<Array> {
     let dtype = yes.kind.with(no.kind);
+    yes.check_fits(dtype)?;
+    no.check_fits(dtype)?;
     let (expr, rank) = if_else([condition, yes, no], place);
-    Array::new(expr, rank, dtype)
+    Ok(Array::new(expr, rank, dtype))
 }
 
 /// The nearest integers; the even one of two.

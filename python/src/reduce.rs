@@ -3,17 +3,19 @@
 use crate::array::Array;
 use crate::broadcast::{as_matrix, as_scalar, transposed};
 use crate::dtype::DType;
-use crate::{index, numpy, place};
+use crate::{index, jit, numpy, place};
 use fuseline::ir::hop::{Function, HopOp, ReorgOp, ShapeOp};
 use fuseline::ir::ops::{AggOp, BinaryOp, Direction, UnaryOp};
 use fuseline::{Expr, Place};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyRuntimeWarning, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 /// What a reduction runs over.
 #[derive(Clone, Copy)]
 pub(crate) struct Axes {
-    pub(crate) direction: Direction,
+    /// `None` where it runs over no axis.
+    pub(crate) direction: Option<Direction>,
     /// Whether the axes stay, with one cell.
     pub(crate) keep: bool,
 }
@@ -22,6 +24,11 @@ impl Array {
     /// An aggregate over an axis, or over all cells.
     pub(crate) fn aggregate(&self, op: AggOp, axes: Axes, dtype: DType, place: &Place) -> Array {
         let Axes { direction, keep } = axes;
+        let Some(direction) = direction else {
+            // All aggregates of one cell are the cell, but for their count.
+            let expr = if op == AggOp::Nnz { index::is_nonzero(&self.expr, place) } else { self.expr.clone() };
+            return Array::new(expr, self.rank, dtype);
+        };
         if self.rank == 0 {
             return Array::new(self.scalar_aggregate(op, place), 0, dtype);
         }
@@ -43,30 +50,32 @@ impl Array {
 
     /// The axes that a reduction runs over.
     pub(crate) fn axes(&self, axis: Option<&Bound<'_, PyAny>>, keep: bool) -> PyResult<Axes> {
+        let Some(axis) = axis.filter(|axis| !axis.is_none()) else { return self.axes_of(None, keep) };
+        let given: Vec<i64> = match axis.cast::<PyTuple>() {
+            Ok(axes) => axes.extract()?,
+            Err(_) => vec![axis.extract()?],
+        };
+        self.axes_of(Some(&given), keep)
+    }
+
+    /// These axes, or all of them.
+    pub(crate) fn axes_of(&self, given: Option<&[i64]>, keep: bool) -> PyResult<Axes> {
+        let Some(given) = given else { return Ok(Axes { direction: Some(Direction::Full), keep }) };
         // NumPy takes the axis of a scalar for that of a vector of one cell.
         let rank = i64::from(self.rank.max(1));
-        let Some(axis) = axis.filter(|axis| !axis.is_none()) else {
-            return Ok(Axes { direction: Direction::Full, keep });
-        };
-        let given: Vec<i64> = match axis.extract::<i64>() {
-            Ok(axis) => vec![axis],
-            Err(_) => axis.extract()?,
-        };
         let mut axes = Vec::new();
-        for axis in given {
-            let position = if axis < 0 { axis + rank } else { axis };
-            if !(0..rank).contains(&position) {
-                return Err(axis_error(axis, rank));
+        for &axis in given {
+            let position = position_of(axis, rank)?;
+            if axes.contains(&position) {
+                return Err(PyValueError::new_err(format!("axis {axis} is given twice")));
             }
             axes.push(position);
         }
-        axes.sort_unstable();
-        axes.dedup();
         let direction = match axes[..] {
-            [0] if rank == 2 => Direction::Col,
-            [1] => Direction::Row,
-            [] => return Err(PyValueError::new_err("a reduction over no axis")),
-            _ => Direction::Full,
+            [] => None,
+            [0] if rank == 2 => Some(Direction::Col),
+            [1] => Some(Direction::Row),
+            _ => Some(Direction::Full),
         };
         Ok(Axes { direction, keep })
     }
@@ -76,8 +85,8 @@ impl Array {
         let reversed = |expr: &Expr| Expr::apply_at(HopOp::Reorg(ReorgOp::Rev), &[expr], place.clone());
         // The engine gives the last of equals, by row: of the reversed order it is the first.
         let turned = match (self.rank, axes.direction) {
-            (2, Direction::Col) => transposed(&reversed(&self.expr), place),
-            (2, Direction::Row) => transposed(&reversed(&transposed(&self.expr, place)), place),
+            (2, Some(Direction::Col)) => transposed(&reversed(&self.expr), place),
+            (2, Some(Direction::Row)) => transposed(&reversed(&transposed(&self.expr, place)), place),
             (2, _) => transposed(&reversed(&index::flattened(&self.expr, place)), place),
             _ => transposed(&reversed(&as_matrix(&self.expr, place)), place),
         };
@@ -87,11 +96,11 @@ impl Array {
         let last = Expr::apply_at(op, &[&turned], place.clone());
         let count = Expr::apply_at(HopOp::Shape(ShapeOp::Ncol), &[&turned], place.clone());
         let first = Expr::apply_at(BinaryOp::Minus, &[&count, &last], place.clone());
-        let is_full = axes.direction == Direction::Full || self.rank < 2;
+        let is_full = axes.direction == Some(Direction::Full) || self.rank < 2;
         let (expr, rank) = match (is_full, axes.keep, axes.direction) {
             (true, false, _) => (as_scalar(&first, place), 0),
             (true, true, _) => (first, self.rank),
-            (false, true, Direction::Col) => (transposed(&first, place), 2),
+            (false, true, Some(Direction::Col)) => (transposed(&first, place), 2),
             (false, true, _) => (first, 2),
             (false, false, _) => (first, 1),
         };
@@ -102,29 +111,43 @@ impl Array {
         let place = place::here(py);
         let dtype = if matches!(op, AggOp::Sum | AggOp::Prod) { self.dtype.of_sum() } else { self.dtype };
         let along = |expr: &Expr| Expr::apply_at(HopOp::Cumulative(op), &[expr], place.clone());
-        let rank = i64::from(self.rank);
-        let (expr, rank) = match axis.map(|axis| if axis < 0 { axis + rank } else { axis }) {
+        let (expr, rank) = match axis.map(|axis| position_of(axis, i64::from(self.rank.max(1)))).transpose()? {
             None if self.rank == 2 => (along(&index::flattened(&self.expr, &place)), 1),
             None => (along(&as_matrix(&self.expr, &place)), 1),
-            Some(0) if self.rank > 0 => (along(&self.expr), self.rank),
-            Some(1) if self.rank == 2 => (transposed(&along(&transposed(&self.expr, &place)), &place), 2),
-            Some(_) => {
-                return Err(axis_error(axis.unwrap_or_default(), rank));
-            }
+            Some(0) => (along(&as_matrix(&self.expr, &place)), self.rank.max(1)),
+            Some(_) => (transposed(&along(&transposed(&self.expr, &place)), &place), 2),
         };
         Ok(Array::new(expr, rank, dtype))
     }
 
+    /// How many cells become one, as far as is known.
+    fn reduced_cells(&self, axes: Axes) -> Option<u64> {
+        if self.rank == 0 {
+            return Some(1);
+        }
+        let (rows, cols) = self.expr.size().known_dims()?;
+        match axes.direction {
+            None => Some(1),
+            Some(Direction::Full) => rows.checked_mul(cols),
+            Some(Direction::Col) => Some(rows),
+            Some(Direction::Row) => Some(cols),
+        }
+    }
+
     /// NumPy knows no extreme of no cells.
     pub(crate) fn refuse_empty(&self, axes: Axes, operation: &str) -> PyResult<()> {
-        let Some((rows, cols)) = self.expr.size().known_dims() else { return Ok(()) };
-        let is_empty = match axes.direction {
-            Direction::Full => rows == 0 || cols == 0,
-            Direction::Col => rows == 0,
-            Direction::Row => cols == 0,
-        };
-        if is_empty && self.rank > 0 {
+        if self.reduced_cells(axes) == Some(0) {
             return Err(PyValueError::new_err(format!("{operation} of an array without cells")));
+        }
+        Ok(())
+    }
+
+    /// NumPy's warning of variances of too few cells. The trace of a function is for any number of them.
+    pub(crate) fn warn_without_freedom(&self, py: Python<'_>, axes: Axes, ddof: f64) -> PyResult<()> {
+        let cells = self.reduced_cells(axes).filter(|_| !jit::is_traced(&self.expr));
+        if cells.is_some_and(|cells| cells as f64 <= ddof) {
+            let category = py.get_type::<PyRuntimeWarning>();
+            PyErr::warn(py, &category, c"Degrees of freedom <= 0 for slice", 1)?;
         }
         Ok(())
     }
@@ -140,6 +163,12 @@ fn with_extreme_nan(expr: &Expr, function: Function, place: &Place) -> Expr {
     };
     let ternary = HopOp::Ternary(fuseline::ir::ops::TernaryOp::IfElse);
     Expr::apply_at(ternary, &[&has_nan, &marks, expr], place.clone())
+}
+
+/// The position of an axis that may count from the last one.
+pub(crate) fn position_of(axis: i64, rank: i64) -> PyResult<i64> {
+    let position = if axis < 0 { axis + rank } else { axis };
+    if (0..rank).contains(&position) { Ok(position) } else { Err(axis_error(axis, rank)) }
 }
 
 /// NumPy's error for an axis that an array lacks.

@@ -30,7 +30,7 @@ pub(crate) fn run_script<'py>(
     let types: Vec<(&str, DataType)> = bound.iter().map(|(name, value)| (name.as_str(), value.data_type())).collect();
     let arguments: Vec<(&str, &str)> = arguments.iter().map(|(name, value)| (&**name, &**value)).collect();
     let outputs: Option<Vec<&str>> = outputs.as_ref().map(|outputs| outputs.iter().map(String::as_str).collect());
-    let evaluator = session::current()?;
+    let evaluator = session::current(py)?;
     let reads = || bound.values().cloned().collect();
     let (outcome, printed) = session::run(py, evaluator, reads, |session| {
         let mut printed: Vec<u8> = Vec::new();

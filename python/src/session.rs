@@ -4,23 +4,88 @@ use crate::capture;
 use crate::error::exception;
 use crate::progress::Watched;
 use fuseline::{BackendKind, CompileOptions, Error, Interrupter, Mode, RuntimeValue, Session, Statistics};
+use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyDict;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// What a user may choose.
-#[derive(Clone, Debug, PartialEq)]
+#[pyclass(frozen, module = "fuseline._native")]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Options {
-    pub(crate) threads: Option<usize>,
-    pub(crate) memory: Option<u64>,
-    pub(crate) mode: Option<String>,
-    pub(crate) backend: Option<String>,
-    pub(crate) strict_ieee: Option<bool>,
+    #[pyo3(get)]
+    threads: Option<usize>,
+    memory: Option<u64>,
+    mode: Option<String>,
+    backend: Option<String>,
+    strict_ieee: Option<bool>,
+    /// Whether progress is shown.
+    verbose: Option<bool>,
+}
+
+#[pymethods]
+impl Options {
+    #[new]
+    #[pyo3(signature = (threads, memory, mode, backend, strict_ieee, verbose))]
+    fn new(
+        threads: Option<usize>,
+        memory: Option<u64>,
+        mode: Option<String>,
+        backend: Option<String>,
+        strict_ieee: Option<bool>,
+        verbose: Option<bool>,
+    ) -> Options {
+        Options { threads, memory, mode, backend, strict_ieee, verbose }
+    }
+
+    /// These options, where one is left out that of `outer`.
+    fn within(&self, outer: &Options) -> PyResult<Options> {
+        let Options { threads, memory, mode, backend, strict_ieee, verbose } = self.clone();
+        let options = Options {
+            threads: threads.or(outer.threads),
+            memory: memory.or(outer.memory),
+            mode: mode.or_else(|| outer.mode.clone()),
+            backend: backend.or_else(|| outer.backend.clone()),
+            strict_ieee: strict_ieee.or(outer.strict_ieee),
+            verbose: verbose.or(outer.verbose),
+        };
+        evaluator(&options).map(|_| options)
+    }
+
+    /// These options with another number of threads.
+    #[pyo3(signature = (threads))]
+    fn with_threads(&self, threads: Option<usize>) -> Options {
+        Options { threads, ..self.clone() }
+    }
 }
 
 impl Options {
-    const DEFAULT: Options = Options { threads: None, memory: None, mode: None, backend: None, strict_ieee: None };
+    /// Whether both ask for the same computations.
+    fn compute_as(&self, other: &Options) -> bool {
+        let Options { threads, memory, mode, backend, strict_ieee, verbose: _ } = self;
+        (threads, memory, strict_ieee) == (&other.threads, &other.memory, &other.strict_ieee)
+            && (mode, backend) == (&other.mode, &other.backend)
+    }
+}
+
+/// The `ContextVar` of the options that hold: those of a thread, or of a task in it.
+pub(crate) fn variable(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
+    static VARIABLE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let made = VARIABLE.get_or_try_init(py, || {
+        let default = PyDict::new(py);
+        default.set_item("default", Options::default().into_pyobject(py)?)?;
+        let class = py.import("contextvars")?.getattr("ContextVar")?;
+        class.call(("fuseline.options",), Some(&default)).map(Bound::unbind)
+    })?;
+    Ok(made.bind(py))
+}
+
+/// The options that hold.
+fn options(py: Python<'_>) -> PyResult<Bound<'_, Options>> {
+    Ok(variable(py)?.call_method0(intern!(py, "get"))?.cast_into::<Options>()?)
 }
 
 /// A session, with what Ctrl-C raises.
@@ -40,31 +105,24 @@ struct Made {
 /// Evaluators live as long as the process: a handler of a signal may look at one at any time.
 static MADE: Mutex<Vec<Made>> = Mutex::new(Vec::new());
 
-thread_local! {
-    /// The options of this thread, and whether it shows progress.
-    static OPTIONS: RefCell<(Options, Option<bool>)> = const { RefCell::new((Options::DEFAULT, None)) };
+/// The evaluator of the options that hold.
+pub(crate) fn current(py: Python<'_>) -> PyResult<&'static Evaluator> {
+    evaluator(options(py)?.get())
 }
 
-/// Sets the options of this thread.
-pub(crate) fn set(options: Options, verbose: Option<bool>) {
-    OPTIONS.set((options, verbose));
-}
-
-/// The evaluator of the options that hold in this thread.
-pub(crate) fn current() -> PyResult<&'static Evaluator> {
+/// The evaluator of some options.
+fn evaluator(options: &Options) -> PyResult<&'static Evaluator> {
     let process = std::process::id();
-    OPTIONS.with_borrow(|(options, _)| {
-        let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
-        made.retain(|made| made.process == process);
-        if let Some(found) = made.iter().find(|made| made.options == *options) {
-            return Ok(found.evaluator);
-        }
-        let session = new_session(options, made.first().map(|made| &made.evaluator.session))?;
-        let interrupter = session.interrupter();
-        let evaluator: &'static Evaluator = Box::leak(Box::new(Evaluator { session, interrupter }));
-        made.push(Made { options: options.clone(), process, evaluator });
-        Ok(evaluator)
-    })
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    made.retain(|made| made.process == process);
+    if let Some(found) = made.iter().find(|made| made.options.compute_as(options)) {
+        return Ok(found.evaluator);
+    }
+    let session = new_session(options, made.first().map(|made| &made.evaluator.session))?;
+    let interrupter = session.interrupter();
+    let evaluator: &'static Evaluator = Box::leak(Box::new(Evaluator { session, interrupter }));
+    made.push(Made { options: options.clone(), process, evaluator });
+    Ok(evaluator)
 }
 
 fn new_session(options: &Options, first: Option<&Session>) -> PyResult<Session> {
@@ -183,9 +241,9 @@ pub(crate) fn run<T: Send>(
     values: impl Fn() -> Vec<RuntimeValue>,
     mut work: impl FnMut(&Session) -> Result<T, Error> + Send,
 ) -> PyResult<T> {
+    let verbose = options(py)?.get().verbose;
     loop {
         let reading = capture::freeze(py, &values)?;
-        let verbose = OPTIONS.with_borrow(|(_, verbose)| *verbose);
         let result = py.detach(|| {
             let _watched = Watched::new(evaluator, verbose);
             let _interruptible = is_main_thread().then(|| Interruptible::new(evaluator));

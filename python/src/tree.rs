@@ -20,31 +20,52 @@ pub(crate) enum Tree {
 impl Tree {
     /// Whether two have arrays at the same positions, and equal objects at the others.
     pub(crate) fn is_like(&self, py: Python<'_>, other: &Tree) -> PyResult<bool> {
-        let all = |one: &[Tree], other: &[Tree]| -> PyResult<bool> {
+        Ok(self.matched(py, other)?.is_some_and(|numbers| numbers.is_sorted()))
+    }
+
+    /// For each array of this one the number that the array in its place has in the other one, whose dictionaries may have
+    /// another order; `None` where the two are not alike.
+    pub(crate) fn matched(&self, py: Python<'_>, other: &Tree) -> PyResult<Option<Vec<usize>>> {
+        let mut numbers = Vec::new();
+        Ok(self.matches(py, other, &mut numbers)?.then_some(numbers))
+    }
+
+    fn matches(&self, py: Python<'_>, other: &Tree, numbers: &mut Vec<usize>) -> PyResult<bool> {
+        let mut all = |one: &[Tree], other: &[Tree]| -> PyResult<bool> {
             if one.len() != other.len() {
                 return Ok(false);
             }
             for (one, other) in one.iter().zip(other) {
-                if !one.is_like(py, other)? {
+                if !one.matches(py, other, numbers)? {
                     return Ok(false);
                 }
             }
             Ok(true)
         };
         match (self, other) {
-            (Tree::Array(one), Tree::Array(other)) => Ok(one == other),
+            (Tree::Array(_), Tree::Array(number)) => {
+                numbers.push(*number);
+                Ok(true)
+            }
             (Tree::Static(one), Tree::Static(other)) => {
                 let (one, other) = (one.bind(py), other.bind(py));
                 Ok(one.is(other) || one.get_type().is(other.get_type()) && one.eq(other)?)
             }
             (Tree::Tuple(one), Tree::Tuple(other)) | (Tree::List(one), Tree::List(other)) => all(one, other),
             (Tree::Named(class, one), Tree::Named(other_class, other)) => Ok(class.is(other_class) && all(one, other)?),
-            (Tree::Dict(one), Tree::Dict(other)) => {
-                if one.len() != other.len() {
-                    return Ok(false);
-                }
-                for ((one_key, one), (other_key, other)) in one.iter().zip(other) {
-                    if !one_key.bind(py).eq(other_key.bind(py))? || !one.is_like(py, other)? {
+            (Tree::Dict(one), Tree::Dict(other)) if one.len() == other.len() => {
+                for (position, (key, tree)) in one.iter().enumerate() {
+                    // Most have one order.
+                    let (before, from) = other.split_at(position);
+                    let mut entries = from.iter().chain(before);
+                    let found = loop {
+                        match entries.next() {
+                            Some((other_key, found)) if key.bind(py).eq(other_key.bind(py))? => break found,
+                            Some(_) => {}
+                            None => return Ok(false),
+                        }
+                    };
+                    if !tree.matches(py, found, numbers)? {
                         return Ok(false);
                     }
                 }
@@ -52,6 +73,27 @@ impl Tree {
             }
             _ => Ok(false),
         }
+    }
+
+    /// The objects as Python writes them, with `array` in the place of each array.
+    pub(crate) fn text(&self, py: Python<'_>) -> PyResult<String> {
+        let all = |trees: &[Tree]| -> PyResult<String> {
+            Ok(trees.iter().map(|tree| tree.text(py)).collect::<PyResult<Vec<_>>>()?.join(", "))
+        };
+        let written = |object: &Py<PyAny>| Ok::<_, PyErr>(object.bind(py).repr()?.to_string());
+        Ok(match self {
+            Tree::Array(_) => "array".to_owned(),
+            Tree::Static(object) => written(object)?,
+            Tree::Tuple(trees) => format!("({})", all(trees)?),
+            Tree::Named(class, trees) => {
+                format!("{}({})", class.bind(py).getattr("__name__")?, all(trees)?)
+            }
+            Tree::List(trees) => format!("[{}]", all(trees)?),
+            Tree::Dict(entries) => {
+                let entry = |(key, tree): &(Py<PyAny>, Tree)| Ok(format!("{}: {}", written(key)?, tree.text(py)?));
+                format!("{{{}}}", entries.iter().map(entry).collect::<PyResult<Vec<_>>>()?.join(", "))
+            }
+        })
     }
 
     /// The objects, with these in the place of arrays.
@@ -97,7 +139,10 @@ impl Arguments {
             return Ok(tree);
         }
         match capture::operand(object)? {
-            Some(operand) => Ok(self.push(operand)),
+            Some(operand) => {
+                operand.check_fits(operand.kind.dtype())?;
+                Ok(self.push(operand))
+            }
             None => Ok(Tree::Static(object.clone().unbind())),
         }
     }

@@ -18,14 +18,14 @@ pub(crate) fn values_of(py: Python<'_>, exprs: &[Expr]) -> PyResult<Vec<RuntimeV
         if exprs.iter().any(jit::is_traced) {
             return Err(jit::traced_value());
         }
-        let evaluator = session::current()?;
+        let evaluator = session::current(py)?;
         let statistics = session::run(py, evaluator, || Expr::values_read(exprs), |session| session.compute(exprs))?;
         session::note(statistics);
     }
     exprs.iter().map(|expr| expr.known_value().ok_or_else(|| PyValueError::new_err("no value"))).collect()
 }
 
-/// Keeps operators of SciPy and pandas, which do not ask what stands on their right, from computing what is on their left
+/// Keeps operators of SciPy, pandas and masked arrays, which do not ask what stands on their right, from computing what is on their left
 /// with a dense array.
 pub(crate) fn refuse_operators_of_others(py: Python<'_>) -> PyResult<()> {
     let Some((module, function)) = place::caller(py) else { return Ok(()) };
@@ -33,6 +33,9 @@ pub(crate) fn refuse_operators_of_others(py: Python<'_>) -> PyResult<()> {
         return Err(PyTypeError::new_err(
             "SciPy would make the array dense: write fl.matrix(S) for the matrix S of SciPy",
         ));
+    }
+    if module == "numpy.ma.core" && function == "getdata" {
+        return Err(PyTypeError::new_err("masked arrays are not supported: write .filled(value) first"));
     }
     if module.starts_with("pandas.") && function == "dot" {
         return Err(PyTypeError::new_err(

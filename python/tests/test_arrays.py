@@ -1,5 +1,7 @@
 """What an array is captured as: layouts, types, and the bytes that are copied for them."""
 
+import operator
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -251,6 +253,12 @@ def test_plans_of_empty_matrices_serve_these_alone():
 def test_masked_arrays_are_refused():
     with pytest.raises(TypeError, match="filled"):
         fl.matrix(np.ma.masked_array([1.0, 2.0], [True, False]))
+    masked, x = np.ma.masked_array([1.0, 2.0], [True, False]), fl.matrix([1.0, 2.0]) * 2.0
+    for operation in (operator.add, operator.truediv, operator.pow, operator.lt, operator.eq):
+        for operands in ((masked, x), (x, masked)):
+            with pytest.raises(TypeError, match="filled"):
+                operation(*operands)
+    assert not x.is_computed
 
 
 def test_the_owner_lives_as_long_as_the_array():
@@ -300,6 +308,50 @@ def test_integers_that_doubles_do_not_hold_are_refused(dtype):
     np.testing.assert_array_equal(fl.matrix(np.array([2**53, 7], dtype)).numpy(), [2**53, 7])
     with pytest.raises(ValueError, match=r"2\*\*53"):
         fl.matrix(np.array([2**53 + 1], dtype))
+    with pytest.raises(ValueError, match=r"2\*\*53"):
+        fl.matrix(np.ones(2)) * np.array(2**53 + 1, dtype)
+
+
+def test_integers_of_python_that_their_type_does_not_hold_are_refused():
+    """Beside floating point numbers, and where they are compared, integers of Python may have any size, as NumPy's may."""
+    i, small, x = fl.matrix(np.array([1, 2])), fl.matrix(np.array([1, 2], "uint8")), fl.matrix(np.array([1.0, 2.0]))
+    large = 2**53 + 1
+    for refused in (
+        lambda: i + large,
+        lambda: -large * i,
+        lambda: i % large,
+        lambda: (i > 1) * large,
+        lambda: np.maximum(i, large),
+        lambda: fl.where(i > 1, i, large),
+        lambda: fl.full(2, large),
+        lambda: fl.matrix(large),
+        lambda: fl.matrix([large, 1]),
+        lambda: fl.jit(lambda n: n + 1)(large),
+        lambda: fl.while_loop(lambda n: n < 5, lambda n: n + 1, large),
+        lambda: i + 2**70,
+    ):
+        with pytest.raises(ValueError, match=r"2\*\*53.*float\(n\)"):
+            refused()
+    for refused in (lambda: small + 256, lambda: small * -1, lambda: 300 // small, lambda: fl.where(small > 1, small, 300)):
+        with pytest.raises(OverflowError, match="Python integer -?[0-9]+ out of bounds for uint8"):
+            refused()
+    for function in (
+        lambda x: x + 2**70,
+        lambda x: x.astype("float32") * large,
+        lambda x: x.astype("int64") < 2**70,
+        lambda x: x.astype("int64") / large,
+        lambda x: x.astype("int64") * float(2**60),
+        lambda x: x.astype("uint8") < 300,
+        lambda x: x.astype("uint8") != -1,
+        lambda x: x.astype("uint8") / 300,
+        lambda x: x.astype("uint8").clip(0, 300),
+        lambda x: x.astype("int64").clip(-(2**60), 2**60),
+        lambda x: (x > 1) + 300,
+        lambda x: x.astype("int64") + 2**52,
+    ):
+        result, expected = function(x), function(x.numpy())
+        assert result.dtype == expected.dtype
+        np.testing.assert_array_equal(result.numpy(), expected)
 
 
 def test_lists_and_what_is_no_array():

@@ -109,6 +109,14 @@ def test_truth_values():
             wrong()
 
 
+def test_negative_powers_of_integers_are_refused():
+    for call in (lambda i: i**-1, lambda i: i ** np.int64(-2), lambda i: np.power(i, -1)):
+        for i in (np.array([1, 2]), fl.matrix([1, 2])):
+            with pytest.raises(ValueError, match="[Ii]ntegers .*negative integer powers"):
+                call(i)
+    same(fl.matrix([1, 2]) ** -1.0, np.array([1.0, 0.5]))
+
+
 def test_bits():
     a, b = np.array([5, 6, -7]), np.array([3, 1, 2])
     x, y = fl.matrix(a), fl.matrix(b)
@@ -137,6 +145,25 @@ def test_reductions(name, shape, keepdims, dtype):
 def test_axes_that_are_not_there():
     with pytest.raises(np.exceptions.AxisError, match="axis 2 is out of bounds for array of dimension 2"):
         fl.matrix(cells((3, 4))).sum(axis=2)
+    with pytest.raises(np.exceptions.AxisError, match="axis -2 is out of bounds for array of dimension 1"):
+        fl.matrix(cells(3)).cumsum(axis=-2)
+    with pytest.raises(ValueError, match="axis -1 is given twice"):
+        fl.matrix(cells((3, 4))).sum(axis=(1, -1))
+    for axes in ([0, 1], 1.0, "0"):
+        with pytest.raises(TypeError):
+            fl.matrix(cells((3, 4))).sum(axis=axes)
+    with pytest.raises(TypeError):
+        fl.matrix(cells((3, 4))).argmax(axis=(0, 1))
+
+
+def test_variances_of_too_few_cells():
+    x = fl.matrix(cells(3))
+    for ddof in (3, 4):
+        with pytest.warns(RuntimeWarning, match="Degrees of freedom") as warned:
+            same(x.var(ddof=ddof), np.float64(np.inf))
+        assert warned[0].filename == __file__
+    with pytest.warns(RuntimeWarning, match="Degrees of freedom"):
+        same(np.std(x[:1], ddof=1), np.float64(np.nan))
 
 
 def test_variances_of_samples():
@@ -225,6 +252,30 @@ def test_parts_of_matrices(key, is_sparse):
     a = np.arange(15.0).reshape(5, 3)
     x = fl.matrix(sp.csr_array(a) if is_sparse else a)
     same(x[key], a[key])
+
+
+def test_parts_of_three_dimensions_are_refused():
+    x = fl.matrix(cells((5, 4)))
+    for key in [(0, None, None, [1]), (None, [0, 1]), ([0, 1], slice(None), None), (None, None, 0)]:
+        with pytest.raises(IndexError, match="3 dimensions"):
+            x[key]
+
+
+def test_masks_beside_lists():
+    a = cells((5, 4))
+    x, mask = fl.matrix(a), np.array([True, False, True, False, True])
+    same(x[x[:, 0] > 1.5, 0], a[a[:, 0] > 1.5, 0])
+    same(x[mask, [0, 3, 1]], a[mask, [0, 3, 1]])
+    same(x[mask, [True, True, True, False]], a[mask, [True, True, True, False]])
+    with pytest.raises(IndexError, match="lists of 3 and 2 positions"):
+        x[mask, [0, 1]]
+    for key in ((mask[:3], [0, 1]), mask[:3], (0, mask[:3])):
+        with pytest.raises(IndexError, match="a mask of 3 cells along an axis of [45]"):
+            x[key]
+    none = x[:, 0] > 100.0
+    same(x[none, 1], a[a[:, 0] > 100.0, 1])
+    same(x[none, 1:3], a[a[:, 0] > 100.0, 1:3])
+    same(x[none, ::2], a[a[:, 0] > 100.0, ::2])
 
 
 def test_masks():

@@ -230,12 +230,84 @@ def test_loops_of_python_over_loops():
     np.testing.assert_allclose(x.numpy(), 2.0)
 
 
+def test_dictionaries_are_matched_by_their_keys():
+    """Whatever order a body leaves them in; the result has that of the initial value."""
+    step = lambda s: {"n": s["n"] + 1, "x": {"b": s["x"]["a"], "a": s["x"]["b"] * 2.0}}  # noqa: E731
+    initial = {"x": {"a": np.ones(3), "b": np.zeros(2)[:, None]}, "n": 0}
+    swapped = {"x": {"a": 1.0, "b": 2.0}, "n": 0}
+    result = fl.while_loop(lambda s: s["n"] < 5, step, swapped)
+    expected = eager_while(lambda s: s["n"] < 5, step, swapped)
+    assert list(result) == ["x", "n"] and list(result["x"]) == ["a", "b"]
+    assert (float(result["x"]["a"]), float(result["x"]["b"])) == (expected["x"]["a"], expected["x"]["b"]) == (16.0, 4.0)
+    with pytest.raises(ValueError, match="2 dimensions in the place of one of 1"):
+        fl.while_loop(lambda s: s["n"] < 5, step, initial)
+    with pytest.raises(TypeError, match=r"it gets \{'a': array, 1: \[array\]\} and leaves \{1: array\}"):
+        fl.fori_loop(0, 2, lambda i, s: {1: s["a"]}, {"a": 1.0, 1: [2.0]})
+
+
+def test_computed_bounds_lie_below_the_integers_that_doubles_hold():
+    x = fl.matrix(np.array([3, 2**52]))
+    for start, stop, name in ((x[1] * 2, 5, "start"), (x[1] * 2 - 1, x[1] * 2 + 5, "stop"), (0, x[1] * 4, "stop")):
+        result = fl.fori_loop(start, stop, lambda i, n: n + 1, 0)
+        with pytest.raises(fl.ExecutionError, match=rf"fori_loop: {name} must lie between -2\*\*53 and 2\*\*53"):
+            result.compute()
+    counted = fl.jit(lambda start, stop: fl.fori_loop(start, stop, lambda i, n: n + i, 0))
+    assert float(counted(2, 5)) == float(fl.fori_loop(x[0] - 1, x[0] + 2, lambda i, n: n + i, 0)) == 9.0
+    with pytest.raises(fl.ExecutionError, match="start must lie"):
+        counted(-(2**53), 5)
+
+
+def test_each_iteration_draws_other_numbers():
+    """Without a seed, what a loop draws are the numbers of seeds 0, 1, 2 and so on, in whatever way loops are nested."""
+    drawn = lambda *seeds: sum(fl.rand(4, 2, seed=seed).numpy() for seed in seeds)  # noqa: E731
+    add = lambda i, total: total + fl.rand(4, 2)  # noqa: E731
+    zeros = np.zeros((4, 2))
+    np.testing.assert_allclose(fl.fori_loop(5, 8, add, zeros).numpy(), drawn(0, 1, 2))
+    np.testing.assert_array_equal(fl.rand(4, 2).numpy(), fl.rand(4, 2).numpy())
+    twice = fl.fori_loop(0, 2, lambda i, total: add(i, add(i, total)), zeros)
+    np.testing.assert_allclose(twice.numpy(), drawn(0, 1, 2, 3))
+    nested = fl.fori_loop(0, 3, lambda i, total: add(i, fl.fori_loop(0, i, add, total)), zeros)
+    np.testing.assert_allclose(nested.numpy(), drawn(*range(6)))
+    steps, total = fl.while_loop(lambda s: (s[0] < 3) & (fl.randn(1, 1)[0, 0] < 99.0), lambda s: (s[0] + 1, add(0, s[1])), (0, zeros))
+    np.testing.assert_allclose(total.numpy(), drawn(1, 3, 5))
+    compiled = fl.jit(lambda total: fl.fori_loop(0, 3, add, total))
+    for _ in range(2):
+        np.testing.assert_allclose(compiled(zeros).numpy(), drawn(0, 1, 2))
+    with pytest.raises(ZeroDivisionError):
+        fl.fori_loop(0, 3, lambda i, total: add(i, total) / (1 // 0), zeros)
+    np.testing.assert_array_equal(fl.rand(4, 2).numpy(), drawn(0))
+    seeded = fl.fori_loop(0, 3, lambda i, total: total + fl.rand(4, 2, seed=7), zeros)
+    np.testing.assert_allclose(seeded.numpy(), drawn(7, 7, 7))
+
+
 def test_a_plan_shows_each_block():
     X = fl.matrix(np.ones((1000, 10)))
     w = fl.fori_loop(0, 3, lambda i, w: w - 0.1 * (X.T @ (X @ w)), np.ones(10))
     plan = str(fl.explain(w))
     assert "# block" in plan and "row" in plan
+    assert "# block 2: body of loop 1\n" in plan
     assert fl.explain(w)._repr_svg_().startswith("<svg")
+
+
+def test_plans_say_which_part_of_a_loop_a_block_is():
+    inner = lambda x: fl.while_loop(lambda y: y.sum() < 9.0, lambda y: y * 2.0, x)  # noqa: E731
+    loop = fl.while_loop(lambda x: inner(x).max() < 99.0, inner, fl.matrix(np.ones(3)))
+    names = [line for line in str(fl.explain(loop + 1.0, stage="hops")).splitlines() if line.startswith("#")]
+    condition, body = "in the condition of loop 1", "in the body of loop 1"
+    assert [name.partition(": ")[2] for name in names] == [
+        "",
+        "condition of loop 1",
+        f"condition of loop 2, {condition}",
+        f"body of loop 2, {condition}",
+        "condition of loop 1",
+        "body of loop 1",
+        f"condition of loop 3, {body}",
+        f"body of loop 3, {body}",
+        "body of loop 1",
+        "",
+    ]
+    assert [name.split(":")[0] for name in names] == [f"# block {number}" for number in range(10)]
+    assert "body of loop 3" in fl.explain(loop + 1.0)._repr_svg_() or "body of loop 1" in fl.explain(loop + 1.0)._repr_svg_()
 
 
 def test_errors_say_what_does_not_fit():
@@ -326,6 +398,8 @@ def test_positions_of_traces_are_whole_numbers_within_the_array():
 
 
 def test_a_seed_may_be_computed():
+    large = fl.rand(4, 2, seed=2**60 + 1).numpy()
+    np.testing.assert_array_equal(fl.rand(4, 2, seed=np.int64(2**60 + 1)).numpy(), large)
     drawn = fl.fori_loop(0, 3, lambda i, total: total + fl.rand(4, 2, seed=i + 5), np.zeros((4, 2)))
     expected = sum(fl.rand(4, 2, seed=seed).numpy() for seed in (5, 6, 7))
     np.testing.assert_array_equal(drawn.numpy(), expected)

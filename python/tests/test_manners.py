@@ -1,5 +1,7 @@
 """Signals, threads, forks, copies, and memory."""
 
+import asyncio
+import contextvars
 import copy
 import gc
 import multiprocessing
@@ -13,12 +15,14 @@ import sys
 import threading
 import time
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import fuseline as fl
+from fuseline import _options
 
 
 @fl.jit
@@ -248,10 +252,53 @@ def test_options():
         np.testing.assert_allclose(result, results[0])
     np.testing.assert_array_equal(results[0], results[1])
     np.testing.assert_array_equal(results[0], results[2])
-    for wrong in ({"mode": "fast"}, {"backend": "gpu"}):
+    for wrong in ({"mode": "fast"}, {"backend": "gpu"}, {"threads": -1}, {"memory": "lots"}):
         with pytest.raises(ValueError):
             with fl.options(**wrong):
                 pass
+
+
+def test_options_are_those_of_a_task():
+    """Tasks that take turns in one thread do not mix their options; what a task starts begins with those of the task."""
+    granted = _options.threads
+    before = granted()
+
+    async def task(number):
+        with fl.options(threads=before + number):
+            await asyncio.sleep(0)
+            with fl.options(backend="interp"):
+                await asyncio.sleep(0)
+                seen = granted()
+                threaded = await asyncio.to_thread(granted)
+                float(fl.matrix(np.ones(3)).sum())
+            await asyncio.sleep(0)
+            return seen, threaded, granted()
+
+    async def tasks():
+        with fl.options(threads=before + 7):
+            results = await asyncio.gather(*(task(number) for number in (1, 2, 3)))
+            return results, granted()
+
+    results, around = asyncio.run(tasks())
+    assert results == [(before + number,) * 3 for number in (1, 2, 3)]
+    assert (around, granted()) == (before + 7, before)
+
+
+def test_new_threads_start_with_the_defaults():
+    granted = _options.threads
+    before = granted()
+    with fl.options(threads=before + 1), ThreadPoolExecutor(1) as pool:
+        assert pool.submit(granted).result() == before
+        assert pool.submit(contextvars.copy_context().run, granted).result() == before + 1
+
+
+def test_options_of_a_function():
+    @fl.options(threads=1)
+    def alone():
+        return _options.threads()
+
+    before = _options.threads()
+    assert (alone(), _options.threads()) == (1, before)
 
 
 def test_errors_are_exceptions_of_python():

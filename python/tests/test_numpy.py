@@ -247,12 +247,71 @@ def test_axes_that_cannot_be_squeezed():
     assert np.squeeze(fl.matrix(np.ones((3, 1))), axis=1).shape == (3,)
 
 
+AXES_THAT_ARE_NOT_THERE = {
+    "average": lambda x: np.average(x, axis=2, weights=[1.0, 2.0, 3.0, 4.0]),
+    "append": lambda x: np.append(x, x, axis=2),
+    "compress": lambda x: np.compress([True], x, axis=2),
+    "concatenate": lambda x: np.concatenate([x, x], axis=-3),
+    "cumprod": lambda x: np.cumprod(x, axis=2),
+    "diff": lambda x: np.diff(x, axis=2),
+    "expand_dims": lambda x: np.expand_dims(x[0], axis=2),
+    "flip": lambda x: np.flip(x, axis=2),
+    "moveaxis": lambda x: np.moveaxis(x, 0, 2),
+    "nanmax": lambda x: np.nanmax(x, axis=2),
+    "norm": lambda x: np.linalg.norm(x, axis=2),
+    "ptp": lambda x: np.ptp(x, axis=2),
+    "repeat": lambda x: np.repeat(x, 2, axis=2),
+    "roll": lambda x: np.roll(x, 1, axis=2),
+    "size": lambda x: np.size(x, 2),
+    "squeeze": lambda x: np.squeeze(x, axis=2),
+    "stack": lambda x: np.stack([x[0], x[1]], axis=2),
+    "swapaxes": lambda x: np.swapaxes(x, 0, 2),
+    "take": lambda x: np.take(x, [0], axis=2),
+    "transpose": lambda x: np.transpose(x, (0, 2)),
+    "var": lambda x: np.var(x, axis=-3),
+    "vecdot": lambda x: np.multiply(x, x).sum(axis=2),
+}
+
+
+@pytest.mark.parametrize("name", AXES_THAT_ARE_NOT_THERE)
+def test_axes_that_are_not_there(name):
+    call = AXES_THAT_ARE_NOT_THERE[name]
+    for x in (A, fl.matrix(A)):
+        with pytest.raises(np.exceptions.AxisError, match="axis (2|-3) is out of bounds for array of dimension 2"):
+            call(x)
+
+
+def test_axes_that_do_not_go_together():
+    x = fl.matrix(A)
+    for call in (
+        lambda x: np.flip(x, axis=(0, 0)),
+        lambda x: np.transpose(x, (0,)),
+        lambda x: np.transpose(x, (1, 1)),
+        lambda x: np.moveaxis(x, (0, 0), (0, 1)),
+        lambda x: np.sum(x, axis=(0, 0)),
+    ):
+        for array in (A, x):
+            with pytest.raises(ValueError):
+                call(array)
+    np.testing.assert_array_equal(np.roll(x, 1, axis=(0, 1)).numpy(), np.roll(A, 1, axis=(0, 1)))
+    with pytest.raises(ValueError, match="three dimensions"):
+        np.stack([x, x])
+
+
 def test_outputs_and_masks_of_ufuncs_are_refused():
     x = fl.matrix(A)
     with pytest.raises(TypeError, match="out="):
         np.exp(x, out=np.empty((3, 4)))
     with pytest.raises(TypeError, match="where="):
         np.exp(x, where=A > 1)
+
+
+def test_reciprocals_of_integers():
+    for dtype in ("int64", "uint8", "float32"):
+        a = np.array([1, 2, 5], dtype)
+        result = np.reciprocal(fl.matrix(a))
+        assert result.dtype == a.dtype
+        np.testing.assert_array_equal(result.numpy(), np.reciprocal(a))
 
 
 def test_reductions_of_ufuncs():

@@ -107,7 +107,7 @@ pub enum Function {
     Print,
     /// Ends the program with an error message. An effect.
     Stop,
-    /// Ends the program unless its input is true. An effect.
+    /// Ends the program unless its input is true, with the text of `message` if there is one. An effect.
     Assert,
     /// A matrix or scalar as text.
     ToString,

@@ -2,7 +2,6 @@
 
 use super::flattened;
 use super::selection::{Selection, position_of};
-use crate::array::Array;
 use crate::broadcast::transposed;
 use fuseline::ir::Value;
 use fuseline::ir::hop::{DataGenOp, Function, HopOp, ReorgOp, ShapeOp};
@@ -12,7 +11,7 @@ use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 
 /// The cells in these rows and these columns, pair by pair; a list of one position goes with each of the other.
-pub(super) fn pairs(array: &Array, rows: &[u32], cols: &[u32], place: &Place) -> PyResult<Array> {
+pub(super) fn pairs(expr: &Expr, rows: &[u32], cols: &[u32], place: &Place) -> PyResult<Expr> {
     let count = if rows.len() == 1 { cols.len() } else { rows.len() };
     if ![1, count].contains(&rows.len()) || ![1, count].contains(&cols.len()) {
         return Err(PyIndexError::new_err(format!(
@@ -22,18 +21,16 @@ pub(super) fn pairs(array: &Array, rows: &[u32], cols: &[u32], place: &Place) ->
         )));
     }
     if count == 0 {
-        let none = without_cells(&flattened(&array.expr, place), true, place);
-        return Ok(Array::new(none, 1, array.dtype));
+        return Ok(without_cells(&flattened(expr, place), true, place));
     }
-    let picked = gathered(&array.expr, true, rows, place)?;
-    let expr = if rows.len() == 1 {
-        gathered(&transposed(&picked, place), true, cols, place)?
+    let picked = gathered(expr, true, rows, place)?;
+    if rows.len() == 1 {
+        gathered(&transposed(&picked, place), true, cols, place)
     } else if cols.len() == 1 {
-        gathered(&picked, false, cols, place)?
+        gathered(&picked, false, cols, place)
     } else {
-        cells_by_row(&picked, cols, place)?
-    };
-    Ok(Array::new(expr, 1, array.dtype))
+        cells_by_row(&picked, cols, place)
+    }
 }
 
 /// Of each row the cell in the column that `cols` names for it.

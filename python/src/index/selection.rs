@@ -3,10 +3,11 @@
 use crate::array::Array;
 use crate::capture::{self, Operand};
 use crate::dtype::DType;
+use crate::value::value_of;
 use crate::{jit, place};
-use fuseline::Expr;
 use fuseline::ir::Value;
 use fuseline::ir::hop::{HopOp, ShapeOp};
+use fuseline::{Expr, RuntimeValue};
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PySlice};
@@ -31,6 +32,29 @@ pub(super) enum Selection {
     Positions(Vec<u32>),
     /// The positions at which a vector is not zero.
     Mask(Expr),
+}
+
+impl Selection {
+    pub(super) fn is_list(&self) -> bool {
+        matches!(self, Selection::Positions(_) | Selection::Mask(_))
+    }
+
+    /// The positions that a mask names, which is computed; others stay.
+    pub(super) fn of_mask(self, array: &Array, axis: usize, py: Python<'_>) -> PyResult<Selection> {
+        let Selection::Mask(mask) = self else { return Ok(self) };
+        let marks = cells(py, &mask)?;
+        check_mask(marks.len() as u64, array.extent(py, axis)?)?;
+        let positions = marks.iter().enumerate().filter(|(_, mark)| **mark != 0.0);
+        let positions = positions.map(|(position, _)| position_of(position as isize));
+        positions.collect::<PyResult<Vec<u32>>>().map(Selection::Positions)
+    }
+}
+
+fn check_mask(marks: u64, extent: u64) -> PyResult<()> {
+    if marks == extent {
+        return Ok(());
+    }
+    Err(PyIndexError::new_err(format!("a mask of {marks} cells along an axis of {extent}")))
 }
 
 /// An index that is an array; numbers and truth values are none.
@@ -61,11 +85,14 @@ pub(super) fn selection(array: &Array, axis: usize, key: &Bound<'_, PyAny>) -> P
         if list.rank != 1 {
             return Err(PyIndexError::new_err("positions along an axis are a vector"));
         }
-        return if list.kind.dtype() == DType::Bool {
-            Ok(Selection::Mask(list.expr))
-        } else {
-            of_positions(key.py(), array, axis, &list)
-        };
+        if list.kind.dtype() != DType::Bool {
+            return positions(key.py(), array, axis, &list).map(Selection::Positions);
+        }
+        let (size, marks) = (array.expr.size(), list.expr.size().rows);
+        if let (Some(extent), Some(marks)) = (if axis == 0 { size.rows } else { size.cols }, marks) {
+            check_mask(marks, extent)?;
+        }
+        return Ok(Selection::Mask(list.expr));
     }
     let Ok(position) = key.extract::<i64>() else {
         let class = key.get_type().name()?;
@@ -160,18 +187,22 @@ pub(super) fn position_of(position: isize) -> PyResult<u32> {
 }
 
 /// A list of positions, which is computed here.
-fn of_positions(py: Python<'_>, array: &Array, axis: usize, list: &Operand) -> PyResult<Selection> {
-    let values = crate::value::value_of(py, &list.expr)?;
-    let fuseline::RuntimeValue::Matrix(block) = values else {
-        return Err(PyTypeError::new_err("positions along an axis are a vector"));
-    };
+pub(super) fn positions(py: Python<'_>, array: &Array, axis: usize, list: &Operand) -> PyResult<Vec<u32>> {
+    let cells = cells(py, &list.expr)?;
+    if list.kind.dtype().is_float() && !cells.is_empty() {
+        return Err(PyIndexError::new_err("positions are integers"));
+    }
     let extent = array.extent(py, axis)?;
-    let dense = block.to_dense();
-    let positions = dense.values().iter().map(|&position| {
-        if list.kind.dtype().is_float() {
-            return Err(PyIndexError::new_err("positions are integers"));
-        }
-        within(position as i64, extent, axis).and_then(|position| position_of(position as isize))
-    });
-    positions.collect::<PyResult<Vec<u32>>>().map(Selection::Positions)
+    let positions = cells
+        .iter()
+        .map(|&position| within(position as i64, extent, axis).and_then(|position| position_of(position as isize)));
+    positions.collect()
+}
+
+/// The cells of positions or marks, which is computed here.
+fn cells(py: Python<'_>, vector: &Expr) -> PyResult<Vec<f64>> {
+    match value_of(py, vector)? {
+        RuntimeValue::Matrix(block) => Ok(block.to_dense().values().to_vec()),
+        _ => Err(PyTypeError::new_err("positions along an axis are a vector")),
+    }
 }

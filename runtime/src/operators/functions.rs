@@ -30,7 +30,10 @@ impl Operator<'_> {
             }
             Function::Stop => Err(RuntimeErrorKind::Stop(text::of_value(self.inputs[0]).into_owned()).into()),
             Function::Assert if self.number(0)? != 0.0 => done(),
-            Function::Assert => Err(RuntimeErrorKind::Assert.into()),
+            Function::Assert => Err(match self.inputs.get(1) {
+                Some(&message) => RuntimeErrorKind::Stop(text::of_value(message).into_owned()).into(),
+                None => RuntimeErrorKind::Assert.into(),
+            }),
             Function::ToString => Ok(self.laid_out(names)?.into()),
             Function::Time => {
                 let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
