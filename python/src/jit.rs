@@ -4,10 +4,10 @@
 use crate::array::Array;
 use crate::capture::{self, Kind};
 use crate::dtype::{DType, Weak};
-use crate::place;
 use crate::session::{self, Evaluator};
 use crate::tree::{Arguments, Tree, container};
 use crate::value::values_of;
+use crate::{loops, place};
 use fuseline::ir::{DataType, SizeInfo};
 use fuseline::{CompiledExprs, Expr, RuntimeValue, Variables};
 use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
@@ -24,6 +24,13 @@ const MANY_TRACES: usize = 20;
 thread_local! {
     /// Whether the function that is traced has looked at a shape.
     static HAS_SEEN_SHAPE: Cell<bool> = const { Cell::new(false) };
+    /// Whether the function that is traced has drawn random numbers without a seed.
+    static HAS_DRAWN: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Notes that random numbers were drawn without a seed: those of a trace are not those of each iteration of a loop.
+pub(crate) fn observe_draw() {
+    HAS_DRAWN.set(true);
 }
 
 /// Notes that a shape was looked at: what is traced holds for this shape alone.
@@ -94,6 +101,8 @@ struct Trace {
     names: Vec<String>,
     /// Whether the function looked at shapes.
     depends_on_dims: bool,
+    /// Whether the function drew random numbers without a seed.
+    draws: bool,
     exprs: CompiledExprs,
     /// The session that compiled the expressions.
     evaluator: &'static Evaluator,
@@ -135,13 +144,13 @@ impl Jit {
         }
         let arguments: Vec<Argument> = parts.operands.iter().map(Argument::of).collect();
         let trace = match self.found(py, &structure, &arguments)? {
-            Some(trace) => trace,
-            None => match self.trace(py, structure, arguments, &parts.operands)? {
-                Some(trace) => trace,
-                None => return self.function.bind(py).call(args, kwargs),
-            },
+            Some(trace) => Some(trace),
+            None => self.trace(py, structure, arguments, &parts.operands)?,
         };
-        run(py, &trace, &parts.operands)
+        match trace {
+            Some(trace) if !(trace.draws && loops::is_within_iteration()) => run(py, &trace, &parts.operands),
+            _ => self.function.bind(py).call(args, kwargs),
+        }
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
@@ -220,7 +229,12 @@ impl Jit {
         let Tree::Tuple(parts) = &structure else { return Err(PyValueError::new_err("arguments are a tuple")) };
         let positional = parts[0].filled(py, &symbols)?.cast_into::<PyTuple>()?;
         let named = parts[1].filled(py, &symbols)?.cast_into::<PyDict>()?;
-        let (result, depends_on_dims) = self.called(py, &positional, &named)?;
+        let has_drawn = HAS_DRAWN.replace(false);
+        // Wherever a trace is made, it is the same.
+        let called = loops::outside(|| self.called(py, &positional, &named));
+        let draws = HAS_DRAWN.get();
+        HAS_DRAWN.set(has_drawn || draws);
+        let (result, depends_on_dims) = called?;
         let mut results = Results::default();
         let tree = results.tree(&result)?;
         let evaluator = session::current(py)?;
@@ -238,6 +252,7 @@ impl Jit {
             arguments,
             names,
             depends_on_dims,
+            draws,
             exprs,
             evaluator,
             results: tree,

@@ -115,9 +115,23 @@ fn plus_one(number: &Expr, place: &Place) -> Expr {
 /// The seed of random numbers that were given none: 0, and in a loop how often it has drawn before, so that each
 /// iteration draws other numbers.
 pub(crate) fn next_seed(place: &Place) -> Expr {
+    jit::observe_draw();
     let seed = Drawing::count(place);
     Drawing::go_on(&plus_one(&seed, place));
     seed
+}
+
+/// Does work that is part of no loop, also where an iteration is being written.
+pub(crate) fn outside<T>(work: impl FnOnce() -> T) -> T {
+    let loops = DRAWINGS.take();
+    let result = work();
+    DRAWINGS.set(loops);
+    result
+}
+
+/// Whether an iteration of a loop is being written.
+pub(crate) fn is_within_iteration() -> bool {
+    DRAWINGS.with_borrow(|loops| !loops.is_empty())
 }
 
 thread_local! {
@@ -127,7 +141,6 @@ thread_local! {
 
 /// How often an iteration that is being written, and those before, have drawn random numbers so far. What is not known
 /// yet is not counted: then the iteration is written again.
-#[derive(Default)]
 struct Drawn {
     count: Option<Expr>,
     draws: bool,

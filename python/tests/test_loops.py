@@ -273,6 +273,15 @@ def test_each_iteration_draws_other_numbers():
     compiled = fl.jit(lambda total: fl.fori_loop(0, 3, add, total))
     for _ in range(2):
         np.testing.assert_allclose(compiled(zeros).numpy(), drawn(0, 1, 2))
+    noise = fl.jit(lambda: fl.rand(4, 2))
+    for _ in range(2):
+        np.testing.assert_allclose(fl.fori_loop(0, 3, lambda i, total: total + noise(), zeros).numpy(), drawn(0, 1, 2))
+        np.testing.assert_array_equal(noise().numpy(), drawn(0))
+    noise = fl.jit(lambda: fl.rand(4, 2))
+    for _ in range(2):
+        result = fl.fori_loop(0, 2, lambda i, total: add(i, total) + noise(), zeros)
+        np.testing.assert_allclose(result.numpy(), drawn(0, 1, 2, 3))
+    np.testing.assert_array_equal(noise().numpy(), drawn(0))
     with pytest.raises(ZeroDivisionError):
         fl.fori_loop(0, 3, lambda i, total: add(i, total) / (1 // 0), zeros)
     np.testing.assert_array_equal(fl.rand(4, 2).numpy(), drawn(0))
