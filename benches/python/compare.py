@@ -13,11 +13,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import time
 
 THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 # Libraries read these while they are imported.
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_MAX_THREADS"):
     os.environ.setdefault(_variable, str(THREADS))
+# All are compared on the processor.
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 
 def main() -> None:
@@ -52,6 +55,11 @@ def main() -> None:
 
         draw(times, f"{machine()}; ./x bench python --rounds {options.rounds}", options.chart)
     compare_estimators(options.scale, options.rounds, chosen)
+
+
+def let_others_sleep() -> None:
+    """Threads of BLAS and OpenMP spin on their cores for some time after a call: whose turn is next does not pay for it."""
+    time.sleep(0.1)
 
 
 def machine() -> str:

@@ -20,6 +20,8 @@ from typing import Any, Callable, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from compare import let_others_sleep
+
 
 class Task(NamedTuple):
     """What is fitted to which target, and how good a fit is: for each library a function that makes its estimator."""
@@ -263,6 +265,7 @@ def serve(connection: Connection, number: int, kind: str, library: str, scale: f
     connection.send(First(task.score(model, X, y), memory("VmHWM") - before))
     while connection.recv():
         gc.collect()
+        let_others_sleep()
         start = time.perf_counter()
         model.fit(X, y)
         connection.send(time.perf_counter() - start)

@@ -152,6 +152,7 @@ mod tests {
             with(|options| options.model.executions = Some(1.0)),
             with_machine(Machine { threads: 2, ..typical.clone() }),
             with_machine(Machine { overlap: 0.5, ..typical.clone() }),
+            with_machine(Machine { exposed: 0.5, ..typical.clone() }),
             with_machine(Machine { memory_budget: Some(1e6), ..typical.clone() }),
             with_machine(Machine { memory_budget: Some(1e6), cluster: Some(cluster()), ..typical.clone() }),
         ];

@@ -280,6 +280,7 @@ impl Results {
             },
             lanes: Isa::detect().lanes(),
             overlap: compiled.overlap(&moved, threads as f64 * per_thread("products of rows")),
+            exposed: Machine::default().exposed,
             hidden_write: compiled.hidden_write(&moved, threads as f64 * per_thread("functions")),
             sparse: SparseAccess {
                 non_zero,

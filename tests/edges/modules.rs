@@ -75,7 +75,7 @@ const ORDERS: &[Order] = &[
     Order {
         folder: "passes/src/cost",
         path: "cost",
-        modules: "product work schedule sparse_rows outer vector constraints prediction",
+        modules: "product work schedule sparse_rows sweeps outer vector constraints prediction",
     },
     Order { folder: "passes/src/construct", path: "construct", modules: "builder canonical cells optimize rows" },
     Order {

@@ -12,6 +12,8 @@
 //! * Row operators over dense rows read a row in their first pass over it, and compute on it in others: how much of either
 //!   the other hides is a fact of the machine. So is how much of writing computation hides where it takes longer than
 //!   reading.
+//! * Right sides and sums of Row operators' products that outgrow the caches of a core are fetched anew for each row.
+//! * What overlaps is not free: in every operator a share of the shorter of reading and computing shows.
 //! * Outer operators over dense cells multiply factors in tiles, at the rate of matrix products.
 //! * Sparse-safe Cell operators are scaled like Outer ones: the main input and the factors are read whole, while
 //!   computation and other inputs of its size scale with the main input's sparsity.
@@ -27,6 +29,7 @@ mod prediction;
 mod product;
 mod schedule;
 mod sparse_rows;
+mod sweeps;
 #[cfg(test)]
 mod tests;
 mod vector;
@@ -45,6 +48,7 @@ pub use constraints::ExecutionType;
 pub(crate) use constraints::prune_impossible;
 pub use prediction::Predictions;
 pub use schedule::Scheduled;
+pub use sweeps::Sweep;
 pub use vector::{CostVector, InputRead, cost_vector};
 pub(crate) use vector::{expected_output_bytes, least_read, least_visits};
 pub use work::Work;
@@ -147,11 +151,13 @@ impl CostModel {
             None => machine.start.basic,
         };
         let start = own_start + if is_shared { machine.start.parallel } else { 0.0 };
-        let read: f64 = vector.inputs.iter().map(&read).sum();
+        let swept: f64 = vector.sweeps.iter().map(|sweep| sweep.seconds(machine, threads)).sum();
+        let read: f64 = vector.inputs.iter().map(&read).sum::<f64>() + swept;
         let waits: f64 = vector.inputs.iter().map(waits).sum();
         let compute = vector.work.seconds(machine, threads) + waits;
         let write = machine.local_write_time(vector.output);
-        let exposed = if vector.computes_apart { (1.0 - machine.overlap) * read.min(compute) } else { 0.0 };
+        let apart = if vector.computes_apart { 1.0 - machine.overlap } else { 0.0 };
+        let exposed = machine.exposed.max(apart) * read.min(compute);
         let hidden = machine.hidden_write * write.min((compute - read).max(0.0));
         CostTerms { start, write, read, compute, exposed, hidden, once: 0.0 }
     }

@@ -5,6 +5,7 @@ use super::outer::count_factors;
 use super::product::{has_several_blocks, lines_of_wide_rows, moved_cells, rows_met};
 use super::schedule::Scheduled;
 use super::sparse_rows::SparseRows;
+use super::sweeps::{Sweep, sweeps};
 use super::work::{
     Work, basic_class, cell_flops, cell_runs, dense_flops, flops, fused_class, narrow_rows, product_share, row_class,
     runs, takes_short_rows,
@@ -84,6 +85,8 @@ pub struct CostVector {
     pub work: Work,
     /// The matrices that are read.
     pub inputs: SmallVec<[InputRead; 4]>,
+    /// What it goes through anew for every row.
+    pub sweeps: SmallVec<[Sweep; 2]>,
     /// The share of the cells that the operator visits.
     pub sparsity: f64,
     /// The input whose zeros it skips, so that `sparsity` is its.
@@ -220,7 +223,7 @@ impl<'a> CellPass<'a> {
         let mut work = Work::default();
         for &id in &operator.members {
             let class = if is_tiled { basic_class(context, id) } else { fused_class(context, id) };
-            work.add(class, cell_flops(context, id, space, share));
+            work.add(class, cell_flops(context, id, space, self.share_computed(context, id)));
             work.runs += cell_runs(context, id, space, share);
         }
         let read = |id: HopId| match self.share_searched(context, id) {
@@ -239,7 +242,23 @@ impl<'a> CellPass<'a> {
         work.sparse_rows = inputs.iter().map(|read| stored_rows(context, read.id)).sum();
         let output = outputs_bytes(context, operator);
         let is_shared = cells(space) * share > BLOCK_CELLS as f64;
-        CostVector { output, work, inputs, sparsity: share, driver, is_shared, computes_apart: false }
+        let sweeps = SmallVec::new();
+        CostVector { output, work, inputs, sweeps, sparsity: share, driver, is_shared, computes_apart: false }
+    }
+
+    /// The share of the cells that a member is computed for: of a fused operator over cells those where all meet that are sparse,
+    /// which is what makes values of fewer non-zeros than the driver has.
+    fn share_computed(&self, context: &Context<'_>, id: HopId) -> f64 {
+        let hop = context.hop(id);
+        let meets = self.driver.is_some() && self.operator.template.is_some() && !self.operator.is_driven();
+        match hop.op {
+            _ if !meets => self.share,
+            HopOp::AggUnary(..) => self.share.min(sparsity(context, hop.inputs[0])),
+            HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_) | HopOp::Nary(_) => {
+                self.share.min(sparsity(context, id))
+            }
+            _ => self.share,
+        }
     }
 
     /// Whether of an input only those cells are read in which the driver is not zero. What is sparse is walked through,
@@ -431,7 +450,8 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVector {
         // It adds up the rows of the right side.
         root.op == HopOp::MatMul && root.size.rows == Some(1) && root.size.cols != Some(1)
     };
-    CostVector { output, work, inputs, sparsity: 1.0, driver: None, is_shared, computes_apart }
+    let sweeps = if is_fused { sweeps(context, operator) } else { SmallVec::new() };
+    CostVector { output, work, inputs, sweeps, sparsity: 1.0, driver: None, is_shared, computes_apart }
 }
 
 /// Whether an operator computes rows of so many values cell by cell.

@@ -86,6 +86,7 @@ fn operator_report(selection: &Selection<'_>, operator: &Operator) -> OperatorRe
             write: terms.write,
             read: terms.read,
             compute: terms.compute,
+            exposed: terms.exposed,
             seconds: terms.seconds(),
         },
         rejected,

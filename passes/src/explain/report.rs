@@ -162,6 +162,9 @@ pub struct CostReport {
     pub read: f64,
     /// `T_compute`.
     pub compute: f64,
+    /// What shows of the shorter of the two.
+    #[serde(default)]
+    pub exposed: f64,
     /// All together.
     pub seconds: f64,
 }

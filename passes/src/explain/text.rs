@@ -147,13 +147,14 @@ fn basic_text(text: &mut String, dag: &HopDag, operator: &OperatorReport) {
 fn cost_text(operator: &OperatorReport) -> String {
     let cost = &operator.cost;
     format!(
-        "{} = start {} + write {} + max(read {}, compute {} for {}); {}",
+        "{} = start {} + write {} + max(read {}, compute {} for {}) + {} of the shorter; {}",
         seconds_text(cost.seconds),
         seconds_text(cost.start),
         seconds_text(cost.write),
         seconds_text(cost.read),
         seconds_text(cost.compute),
         flops_text(operator.flops),
+        seconds_text(cost.exposed),
         deciding(cost),
     )
 }

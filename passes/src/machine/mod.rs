@@ -179,6 +179,9 @@ pub struct Machine {
     /// The share of the shorter of reading and computing that Row operators over dense rows hide behind the other, between
     /// 0 and 1: they read a row in their first pass over it alone.
     pub overlap: f64,
+    /// The share of the shorter of reading and computing that shows in any operator, between 0 and 1: the two share the
+    /// instructions of a core. So of two plans that read the same, the one that computes less is the cheaper one.
+    pub exposed: f64,
     /// The share of writing that computation hides where it takes longer than reading, between 0 and 1.
     pub hidden_write: f64,
     /// Sparse formats.
@@ -206,6 +209,7 @@ impl Machine {
             compute: ComputeRates::uniform(flops),
             lanes: 1,
             overlap: 1.0,
+            exposed: 0.0,
             hidden_write: 0.0,
             sparse: SparseAccess {
                 non_zero: 0.0,
@@ -332,7 +336,7 @@ impl Machine {
             && once.into_iter().chain(sparse).chain(starts).chain(capacities).chain(reaches).chain(sizes).all(is_cost)
             && self.threads > 0
             && self.lanes > 0
-            && [self.overlap, self.hidden_write].iter().all(|share| (0.0..=1.0).contains(share))
+            && [self.overlap, self.exposed, self.hidden_write].iter().all(|share| (0.0..=1.0).contains(share))
             && self.memory_budget.is_none_or(is_cost)
             && self.cluster.as_ref().is_none_or(Cluster::is_consistent)
     }
@@ -371,6 +375,7 @@ impl Default for Machine {
             compute: ComputeRates { random: 0.33e9, division: 22e9, ..ComputeRates::uniform(4e9) },
             lanes: 1,
             overlap: 1.0,
+            exposed: 0.05,
             hidden_write: 0.0,
             sparse: SparseAccess {
                 non_zero: 1e-9,

@@ -66,6 +66,7 @@ fn inconsistent_machines_are_told() {
         Machine { lanes: 0, ..default() },
         Machine { overlap: 1.5, ..default() },
         Machine { overlap: f64::NAN, ..default() },
+        Machine { exposed: 1.5, ..default() },
         Machine { hidden_write: -0.5, ..default() },
         Machine { start: StartCosts { row: -1.0, ..default().start }, ..default() },
         Machine { start: StartCosts { basic: -1.0, ..default().start }, ..default() },

@@ -147,6 +147,75 @@ fn rows_are_read_before_they_are_computed_on() {
     assert_close(terms(100, 0.0).seconds(), hidden.write + hidden.read + hidden.compute);
 }
 
+/// Of two operators that read the same, the one that computes less is the cheaper one.
+#[test]
+fn what_overlaps_is_not_free() {
+    let mut d = Dag::default();
+    let x = d.read("X", 1000, 1000);
+    let (sum, twice) = (d.sum(x), d.plus(x, x));
+    let total = d.sum(twice);
+    let mut model = paper();
+    model.machine.exposed = 0.1;
+    let short = terms_of(&model, &d.dag, &[sum], &[x]);
+    let long = terms_of(&model, &d.dag, &[twice, total], &[x]);
+    assert!(short.read == long.read && long.compute < long.read, "both wait for memory");
+    assert_close(long.seconds() - short.seconds(), 0.1 * (long.compute - short.compute));
+}
+
+/// Where two sparse matrices meet, the aggregate takes in what is left of both, in a fused operator as in a basic one: so
+/// writing the product first never saves anything.
+#[test]
+fn aggregates_take_in_what_is_left_where_sparse_inputs_meet() {
+    let mut d = Dag::default();
+    let (x, y) = (d.sparse("X", 1000, 1000, 100_000), d.sparse("Y", 1000, 1000, 10_000));
+    let product = d.mult(x, y);
+    let total = d.sum(product);
+    let fused = vector_of(&d.dag, Some(TemplateType::Cell), &[product, total], &[x, y]);
+    let (multiplied, summed) =
+        (vector_of(&d.dag, None, &[product], &[x, y]), vector_of(&d.dag, None, &[total], &[product]));
+    assert!(fused.work.flops() <= multiplied.work.flops() + summed.work.flops());
+    let model = CostModel::default();
+    let apart = terms_of(&model, &d.dag, &[product], &[x, y]).seconds()
+        + terms_of(&model, &d.dag, &[total], &[product]).seconds();
+    assert!(terms_of(&model, &d.dag, &[product, total], &[x, y]).seconds() < apart);
+}
+
+/// Right sides and sums beyond the caches of a core are read, and sums written, for each row anew; below they are not.
+#[test]
+fn rows_go_through_what_outgrows_the_caches_of_a_core() {
+    const ROWS: u64 = 100;
+    let read_and_swept = |cols: u64, is_transposed: bool| {
+        let mut d = Dag::default();
+        let x = d.read("X", ROWS, cols);
+        let doubled = d.plus(x, x);
+        let (right, root, members) = if is_transposed {
+            let u = d.read("U", ROWS, 4);
+            let transposed = d.t(doubled);
+            let root = d.matmul(transposed, u);
+            (u, root, vec![doubled, transposed, root])
+        } else {
+            let v = d.read("V", cols, 4);
+            let root = d.matmul(doubled, v);
+            (v, root, vec![doubled, root])
+        };
+        let mut model = paper();
+        model.machine.caches[1].size = 1e5;
+        let operator = operator(Some(TemplateType::Row), &members, &[x, right]);
+        let limits = TemplateLimits::default();
+        let context = Context::new(&d.dag, &limits);
+        let once = (ROWS * cols * 8 + if is_transposed { ROWS } else { cols } * 32) as f64 / 32e9;
+        (model.operator_terms(&context, &operator).read, once)
+    };
+    for is_transposed in [false, true] {
+        let (read, once) = read_and_swept(3000, is_transposed);
+        assert_close(read, once);
+        let (read, once) = read_and_swept(4000, is_transposed);
+        let bytes = 4000.0 * 32.0;
+        let sweep = bytes / 32e9 + if is_transposed { bytes / 16e9 } else { 0.0 };
+        assert_close(read, once + (ROWS - 1) as f64 * sweep);
+    }
+}
+
 /// The second product finds the row of a sparse matrix in the nearest cache.
 #[test]
 fn a_second_product_visits_non_zeros_again() {

@@ -60,6 +60,7 @@ pub(in crate::select) fn random_machine(random: &mut Random) -> Machine {
         },
         once: OneTimeCosts { compile: 1e-3, fresh_page: 1e-7 },
         overlap: random.below(3) as f64 / 2.0,
+        exposed: random.below(3) as f64 / 10.0,
         hidden_write: random.below(3) as f64 / 2.0,
         lanes: 1 + random.below(8),
         threads: 1 + random.below(4),

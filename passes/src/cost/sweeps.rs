@@ -1,0 +1,57 @@
+//! What Row operators go through anew for every dense row: the right sides of their products, and the sums that products
+//! below a transpose add to.
+//!
+//! The paper's model reads each input once (section 4.3), which holds where these stay in the caches of a core. Beyond,
+//! each row fetches them again from where they lie. Products of matrices by themselves go by blocks of rows, and do not.
+
+use crate::cover::Operator;
+use crate::facts::{Context, bytes_of, sparsity};
+use crate::hops::untransposed;
+use crate::machine::Machine;
+use fuseline_ir::hop::{HopId, HopOp};
+use smallvec::SmallVec;
+
+/// A matrix that an operator goes through again and again.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sweep {
+    /// Its bytes.
+    pub bytes: f64,
+    /// How often after the first time.
+    pub times: f64,
+    /// Whether it is a thread's own sums, which are written, too.
+    pub is_sum: bool,
+}
+
+impl Sweep {
+    /// Seconds of so many threads that go through it, or through one each; none where it stays in the caches of a core.
+    pub(super) fn seconds(&self, machine: &Machine, threads: f64) -> f64 {
+        if self.bytes <= machine.caches[1].size {
+            return 0.0;
+        }
+        let bandwidth = machine.bandwidth(if self.is_sum { threads * self.bytes } else { self.bytes });
+        let once = self.bytes / bandwidth.read + if self.is_sum { self.bytes / bandwidth.write } else { 0.0 };
+        self.times * once
+    }
+}
+
+/// The sweeps of a fused operator over rows.
+pub(super) fn sweeps(context: &Context<'_>, operator: &Operator) -> SmallVec<[Sweep; 2]> {
+    operator.members.iter().filter_map(|&id| sweep(context, id)).collect()
+}
+
+/// That of a product of dense rows and a matrix of several columns.
+fn sweep(context: &Context<'_>, id: HopId) -> Option<Sweep> {
+    let hop = context.hop(id);
+    if hop.op != HopOp::MatMul || hop.size.cols == Some(1) {
+        return None;
+    }
+    let [left, right] = hop.inputs[..] else { return None };
+    let below = untransposed(context.dag, left);
+    let rows_of = below.unwrap_or(left);
+    if sparsity(context, rows_of) < 1.0 {
+        return None;
+    }
+    let times = context.hop(rows_of).size.rows? as f64 - 1.0;
+    let swept = if below.is_some() { id } else { right };
+    Some(Sweep { bytes: bytes_of(context, swept), times: times.max(0.0), is_sum: below.is_some() })
+}
