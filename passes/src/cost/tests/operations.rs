@@ -188,15 +188,15 @@ fn rows_go_through_what_outgrows_the_caches_of_a_core() {
         let mut d = Dag::default();
         let x = d.read("X", ROWS, cols);
         let doubled = d.plus(x, x);
-        let (right, root, members) = if is_transposed {
+        let (right, members) = if is_transposed {
             let u = d.read("U", ROWS, 4);
             let transposed = d.t(doubled);
             let root = d.matmul(transposed, u);
-            (u, root, vec![doubled, transposed, root])
+            (u, vec![doubled, transposed, root])
         } else {
             let v = d.read("V", cols, 4);
             let root = d.matmul(doubled, v);
-            (v, root, vec![doubled, root])
+            (v, vec![doubled, root])
         };
         let mut model = paper();
         model.machine.caches[1].size = 1e5;
