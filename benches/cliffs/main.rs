@@ -10,6 +10,8 @@
 //! Values may differ by rounding errors: `facts.rs` bounds those of every operator.
 
 mod builder;
+#[path = "../support/conditions.rs"]
+mod conditions;
 mod data;
 mod draw;
 mod expression;

@@ -1,5 +1,6 @@
 //! Expressions in every mode: first their values, then times in turn.
 
+use crate::conditions::assert_equal_conditions;
 use crate::data::Data;
 use crate::expression::Expression;
 use crate::rounds::{Contender, Times, in_turn};
@@ -115,7 +116,8 @@ impl Runner {
         let session = |&(name, mode): &(&'static str, Mode)| {
             Ok((name, first.reconfigured(CompileOptions { mode, ..options.clone() })?))
         };
-        let sessions = MODES.iter().map(session).collect::<Result<_, Error>>()?;
+        let sessions: Vec<(&str, Session)> = MODES.iter().map(session).collect::<Result<_, Error>>()?;
+        assert_equal_conditions(sessions.iter().map(|(_, session)| session), std::iter::empty());
         Ok(Runner { sessions, data: Data::within(&first)? })
     }
 

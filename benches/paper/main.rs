@@ -8,6 +8,8 @@ mod algorithms;
 #[path = "../support/bars.rs"]
 mod bars;
 mod by_hand;
+#[path = "../support/conditions.rs"]
+mod conditions;
 mod document;
 mod experiments;
 #[cfg(feature = "llvm")]

@@ -1,5 +1,6 @@
 //! Generated operators against hand-coded ones, wherever a pattern of these applies: Gen must not fall behind.
 
+use crate::conditions::assert_equal_conditions;
 use crate::document::{Part, digits, time};
 use crate::rounds::{Contender, Times, in_turn};
 use crate::workload::{BASE, Data, FUSED, GEN, prepared};
@@ -48,8 +49,9 @@ fn patterns(scale: Scale) -> Vec<Pattern> {
 }
 
 /// The weighted products.
-fn weighted(on: &str, data: &dyn Fn() -> String) -> [Pattern; 5] {
+fn weighted(on: &str, data: &dyn Fn() -> String) -> [Pattern; 6] {
     [
+        pattern("sum((X-U%*%t(V))^2)", on, data(), "R = sum((X - U %*% t(V)) ^ 2)"),
         pattern("sum(W*(X-U%*%t(V))^2)", on, data(), "R = sum(W * (X - U %*% t(V)) ^ 2)"),
         pattern("sum(W*log(U%*%t(V)+1e-15))", on, data(), "R = sum(W * log(U %*% t(V) + 1e-15))"),
         pattern("W*(U%*%t(V))", on, data(), "R = W * (U %*% t(V))"),
@@ -129,6 +131,7 @@ pub(crate) fn measure_one(pattern: &Pattern, rounds: usize) -> Measured {
     let ways = [(BASE, Mode::Base), (FUSED, Mode::Fused), (GEN, Mode::Gen)];
     let sessions = ways
         .map(|(_, mode)| first.reconfigured(CompileOptions { mode, ..CompileOptions::default() }).expect("a session"));
+    assert_equal_conditions(&sessions, data.blocks());
     let mut contenders = Vec::new();
     let mut statistics = Vec::new();
     for ((name, _), session) in ways.iter().zip(&sessions) {

@@ -1,6 +1,7 @@
 //! A workload: a script on some data, the same by hand, what the operator must reach, and the measurement of all.
 
 use crate::by_hand;
+use crate::conditions::assert_equal_conditions;
 use crate::rounds::{Contender, Times, in_turn};
 use fuseline::generate::Specification;
 use fuseline::ir::{DataType, Format};
@@ -155,7 +156,8 @@ impl Data {
         }
     }
 
-    fn blocks(&self) -> impl Iterator<Item = &MatrixBlock> {
+    /// All matrices.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = &MatrixBlock> {
         self.0.values().filter_map(|value| match value {
             RuntimeValue::Matrix(block) => Some(block),
             RuntimeValue::Scalar(_) | RuntimeValue::List(_) | RuntimeValue::Frame(_) => None,
@@ -288,6 +290,7 @@ pub(crate) fn measure(workload: &Workload, rounds: usize) -> Measured {
     let heuristics: &[Way] = if workload.has_heuristics { &HEURISTICS } else { &[] };
     let ways = || WAYS.iter().filter(|way| workload.has_base || way.name != BASE).chain(heuristics);
     let sessions: Vec<Session> = ways().map(|way| first.reconfigured(way.options()).expect("a session")).collect();
+    assert_equal_conditions(&sessions, data.blocks());
     let mut scripts: Vec<PreparedScript<'_>> =
         sessions.iter().map(|session| prepared(session, workload.name, workload.script, &data)).collect();
     let expected = (workload.by_hand)(&data);

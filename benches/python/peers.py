@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import subprocess
-import sys
 import time
 import warnings
 from typing import Any, Callable
@@ -23,9 +22,9 @@ from compare import THREADS, machine  # Sets the variables that libraries read w
 
 import numpy as np
 import scipy.sparse as sp
-import threadpoolctl
 
 import fuseline as fl
+from conditions import check_threads
 from workloads import (
     Workload,
     compiled,
@@ -253,23 +252,12 @@ WORKLOADS = [
 
 
 def check_conditions() -> None:
-    """Doubles everywhere and the same number of threads, or nothing is compared (P165).
-
-    JAX takes all processors of the process and cannot be asked.
-    """
-    pools = threadpoolctl.threadpool_info()
-    assert any(pool["internal_api"] == "fuseline" for pool in pools)
-    threads = {pool["filepath"]: pool["num_threads"] for pool in pools}
-    if numba:
-        threads["numba"] = numba.get_num_threads()
+    """Doubles everywhere and the same number of threads, or nothing is compared (P165)."""
+    check_threads(THREADS)
     if torch:
-        threads["torch"] = torch.get_num_threads()
         assert torch.from_numpy(dense(2, 2)).dtype == torch.float64
     if jax:
         assert jnp.asarray(dense(2, 2)).dtype == np.float64
-    different = {name: count for name, count in threads.items() if count != THREADS}
-    if different:
-        sys.exit(f"{THREADS} threads for all, but {different}")
 
 
 def commit() -> str:

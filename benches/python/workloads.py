@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 import fuseline as fl
 from compare import let_others_sleep
+from conditions import check_doubles, check_threads
 
 
 def optional(name: str) -> Any:
@@ -271,10 +272,12 @@ def tf_idf_scipy(X, d):
 def measure(workload: Workload, scale: float, rounds: int) -> dict[str, float]:
     """Medians in milliseconds, after the results were compared."""
     data = workload.data(scale)
+    check_doubles(workload.name, data)
     ready = {name: way(*data) for name, way in workload.ways.items()}
     expected = None
     for name, run in ready.items():
         result = finished(run())
+        check_doubles(f"{workload.name}: {name}", result)
         for _ in range(3):
             run()
         if expected is None:
@@ -301,6 +304,7 @@ def compare_workloads(
     picked = [workload for workload in WORKLOADS if chosen(workload.name)]
     if not picked:
         return {}
+    check_threads(threads)
     print(f"\nMilliseconds, {threads} threads, medians of {rounds} rounds in turn, scale {scale:g}.")
     return print_table(picked, LIBRARIES, scale, rounds)
 

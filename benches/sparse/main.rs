@@ -10,6 +10,8 @@
 #[path = "../paper/by_hand/mod.rs"]
 #[expect(dead_code, reason = "the report has loops that no expression here needs")]
 mod by_hand;
+#[path = "../support/conditions.rs"]
+mod conditions;
 mod data;
 #[path = "../support/host.rs"]
 mod host;
@@ -24,6 +26,7 @@ mod suite;
 mod summary;
 mod values;
 
+use conditions::assert_equal_conditions;
 use data::Data;
 use fuseline::Error;
 use loops::LOOPS;
@@ -97,6 +100,7 @@ fn run(options: &Options) -> Result<bool, String> {
             continue;
         }
         let data = Data::make(&sessions[sessions.len() - 1], collection).map_err(rendered)?;
+        assert_equal_conditions(&sessions, data.blocks().map(|(_, block)| block));
         if let Some(scipy) = &mut scipy {
             data.blocks().try_for_each(|(name, block)| scipy.give(name, block))?;
         }

@@ -1,6 +1,7 @@
 //! What each kind of enumeration does on the DAGs of an algorithm.
 
 use fuseline::ir::hop::HopDag;
+use fuseline_passes::partition::PointKinds;
 use fuseline_passes::pipeline::{OptimizerOptions, Planned};
 use fuseline_passes::select::{Budget, Enumeration, FusionPlan, PartitionPlan, SearchLimits, SearchStats};
 
@@ -16,7 +17,7 @@ pub(crate) struct Searched {
 }
 
 impl Searched {
-    /// Whether a search ended at the limit of plans.
+    /// Whether a search ended at a limit.
     pub(crate) fn is_capped(&self) -> bool {
         self.stats.exhausted > 0
     }
@@ -30,12 +31,12 @@ impl Searched {
     }
 }
 
-/// What a search over all DAGs does, where at most so many plans are costed per search space; the exact solver has the
-/// limits that users have.
-pub(crate) fn searched(dags: &[HopDag], enumeration: Enumeration, most_plans: u64) -> Searched {
+/// What a search over all DAGs does in the space of these points, where at most so many plans are costed per search space;
+/// the exact solver has the limits that users have.
+pub(crate) fn searched(dags: &[HopDag], enumeration: Enumeration, points: PointKinds, most_plans: u64) -> Searched {
     let search_limits = match enumeration {
-        Enumeration::Exact => SearchLimits::default(),
-        _ => SearchLimits { enumeration, budget: Budget::of(most_plans), ..SearchLimits::default() },
+        Enumeration::Exact => SearchLimits { points, ..SearchLimits::default() },
+        _ => SearchLimits { enumeration, points, budget: Budget::of(most_plans), ..SearchLimits::default() },
     };
     let options = OptimizerOptions { search_limits, ..OptimizerOptions::default() };
     let fusion_plans: Vec<FusionPlan> =

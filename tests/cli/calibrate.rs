@@ -1,7 +1,10 @@
 //! `fuseline calibrate`, and `--machine`.
 
 use crate::command::{Folder, script};
-use serde_json::Value;
+use fuseline::Machine;
+use fuseline::calibrate::MachineFile;
+use fuseline::io::Output;
+use serde_json::{Value, json};
 
 /// A calibration of one round; slow enough for a single test.
 #[test]
@@ -49,4 +52,50 @@ fn a_broken_cache_is_ignored_with_a_warning() {
         assert!(finished.stderr.contains("machine.json is ignored: "), "{}", finished.stderr);
         folder.script("print(1 + 1)", &["--machine", "default"]).quiet();
     }
+}
+
+/// `t(X) %*% (X %*% v)` over rows of so many columns.
+fn clustered_script(cols: usize) -> String {
+    format!(
+        "X = rand(rows=2000, cols={cols}, seed=1)\nv = rand(rows={cols}, cols=1, seed=2)\n\
+         if (sum(v) > 0) {{ g = t(X) %*% (X %*% v) }}\nprint(sum(g) / 2)\n"
+    )
+}
+
+/// P097, P125, P143: a machine with a cluster decides plans, whose first line says so: rows in several blocks are not read
+/// by a fused operator of workers. The run says that everything runs here, and computes what it does without a cluster.
+#[test]
+fn a_cluster_is_planned_for_and_the_run_says_that_there_is_none() {
+    let cluster = json!({
+        "workers": 6, "broadcast_memory": 1e5, "block_size": 500, "read_bandwidth": 6e9, "broadcast_bandwidth": 1e8,
+        "join_bandwidth": 6e8, "start": 0.0,
+    });
+    let alone = Machine { memory_budget: Some(4e6), ..Machine::default() };
+    let cluster = Some(serde_json::from_value(cluster).expect("a cluster"));
+    let folder = Folder::new();
+    for (name, machine) in
+        [("alone.json", Machine { memory_budget: None, ..alone.clone() }), ("six.json", Machine { cluster, ..alone })]
+    {
+        let file = Output::create(&folder.path(name), false).expect("the folder is ours");
+        MachineFile::new(machine).save(file).expect("the folder is ours");
+    }
+    let expected_warning = "warning: plans are made for 6 workers of a cluster, but this machine runs all operators: nothing is \
+                            distributed, and what is planned for workers may take longer here";
+    let mut fuses_rows = Vec::new();
+    for (cols, machine) in [(500, "six.json"), (501, "six.json"), (501, "alone.json")] {
+        let is_clustered = machine == "six.json";
+        let finished = folder.script(&clustered_script(cols), &["--machine", machine, "--explain", "plan"]).success();
+        let warnings: Vec<&str> = finished.stderr.lines().filter(|line| line.starts_with("warning: ")).collect();
+        assert_eq!(warnings, if is_clustered { vec![expected_warning] } else { vec![] }, "{cols}, {machine}");
+        fuses_rows.push(finished.stderr.contains("row roots: "));
+        let reference = folder.script(&clustered_script(cols), &["--machine", "default"]).quiet();
+        let [value, reference] = [&finished.stdout, &reference].map(|text| text.trim().parse().expect("a number"));
+        let (value, reference): (f64, f64) = (value, reference);
+        assert!((value - reference).abs() <= 1e-9 * reference.abs(), "{cols}, {machine}: {value}, not {reference}");
+        let plan = folder.run(&["explain", "script.dml", "--stage", "plan", "--machine", machine]).quiet();
+        let environment = plan.lines().next().unwrap_or_default();
+        let has_workers = environment.ends_with(" 6 workers that take 97.7 KiB each by broadcast");
+        assert_eq!(has_workers, is_clustered, "{environment}");
+    }
+    assert_eq!(fuses_rows, [true, false, true]);
 }

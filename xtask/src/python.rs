@@ -83,6 +83,7 @@ pub(crate) fn run(cargo: &Cargo, options: &Options) -> Result<()> {
 
 /// Packages that benchmarks compare with. What cannot be installed is left out of the tables.
 const PEERS: &[&str] = &[
+    "threadpoolctl",
     "scipy",
     "numexpr",
     "numba",

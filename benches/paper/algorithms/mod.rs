@@ -5,6 +5,7 @@ pub(crate) mod data;
 pub(crate) mod workloads;
 
 use crate::bars::{self, Bar, Group};
+use crate::conditions::assert_equal_conditions;
 use crate::document::{Part, digits, time};
 use crate::machine::{MULTIPLY_ADDS, multiply_add_flops, multiply_adds};
 use crate::rounds::{Contender, Times, in_turn};
@@ -141,6 +142,7 @@ pub(crate) fn in_modes(workload: &Workload, data: &Data, modes: &[NamedMode]) ->
     let first_session = Session::new(CompileOptions::default()).expect("a session");
     let session = |mode| first_session.reconfigured(CompileOptions { mode, ..CompileOptions::default() });
     let sessions: Vec<_> = modes.iter().map(|&(name, mode)| (name, session(mode).expect("a session"))).collect();
+    assert_equal_conditions(sessions.iter().map(|(_, session)| session), data.blocks());
     let (mut scripts, mut first, mut failures) = (Vec::new(), Vec::new(), Vec::new());
     let mut models = Vec::new();
     for (name, session) in &sessions {

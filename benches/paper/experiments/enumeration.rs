@@ -10,6 +10,7 @@ use fuseline::ir::hop::{HopDag, HopId};
 use fuseline::{BackendKind, CompileOptions};
 use fuseline_passes::explore::explore;
 use fuseline_passes::joint::{choose, plan_seconds};
+use fuseline_passes::partition::PointKinds;
 use fuseline_passes::pipeline::{OptimizerOptions, Planned};
 use fuseline_passes::rewrite::{RewriteOptions, rewrite};
 use fuseline_passes::select::{Enumeration, FusionPlan};
@@ -66,7 +67,7 @@ fn measure(workload: &'static Workload, most_plans: u64) -> Measured {
     Measured {
         workload,
         dags: dags.len(),
-        searches: KINDS.map(|kind| searched(&rewritten, kind, most_plans)).into(),
+        searches: KINDS.map(|kind| searched(&rewritten, kind, PointKinds::default(), most_plans)).into(),
         operators: operators_with_plans(largest, &options),
         points: partitions.iter().map(|plan| plan.partition.points.len()).collect(),
         fused_and_materialised: chosen.iter().map(|chosen| fused_and_materialised(&chosen.planned.plan)).sum(),

@@ -15,6 +15,7 @@ use cranelift_entity::{EntitySet, SecondaryMap};
 use fuseline_ir::Space;
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::memo::{MemoEntry, MemoTable, TemplateType};
+use serde::Serialize;
 
 /// A boolean fusion decision: whether `consumer` reads `producer` from a materialised intermediate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -23,6 +24,18 @@ pub struct InterestingPoint {
     pub consumer: HopId,
     /// The operator that may be materialised.
     pub producer: HopId,
+}
+
+/// Which fusion decisions are interesting.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+pub enum PointKinds {
+    /// All that may pay: consumers of materialisation points, template switches, and edges over which small values are
+    /// computed again and again.
+    #[default]
+    Paying,
+    /// Those of the paper's definition (section 4.2): consumers of materialisation points, and edges to groups with plans of
+    /// a template of which their consumer has none.
+    Paper,
 }
 
 /// A set of groups that are connected by fusion references.
@@ -38,15 +51,19 @@ pub struct PlanPartition {
     pub materialization_points: Vec<HopId>,
     /// Members other than roots that operators outside, or the outputs of the DAG, read too.
     pub externally_consumed: Vec<HopId>,
-    /// The decisions that span the paper's search space: consumers of materialisation points, template switches, and edges
-    /// over which small values are computed again and again.
+    /// The decisions that span the search space, of these kinds.
     pub points: Vec<InterestingPoint>,
 }
 
 /// Splits the memo table into partitions, in ascending order of their first members.
 pub fn partition(context: &Context<'_>, memo: &MemoTable) -> Vec<PlanPartition> {
+    partition_by(context, memo, PointKinds::default())
+}
+
+/// [`partition`] with points of these kinds.
+pub fn partition_by(context: &Context<'_>, memo: &MemoTable, kinds: PointKinds) -> Vec<PlanPartition> {
     let components = with_transposes(context, memo, connected_components(memo));
-    components.into_iter().map(|members| analyze(context, memo, members)).collect()
+    components.into_iter().map(|members| analyze(context, memo, members, kinds)).collect()
 }
 
 /// The groups that references connect, in ascending order; sets of at least two.
@@ -113,13 +130,18 @@ fn needs_value(context: &Context<'_>, consumer: HopId, input: HopId) -> bool {
 }
 
 /// All partitions as one, for a search without partitioning.
-pub(crate) fn merge(context: &Context<'_>, memo: &MemoTable, partitions: &[PlanPartition]) -> PlanPartition {
+pub(crate) fn merge(
+    context: &Context<'_>,
+    memo: &MemoTable,
+    partitions: &[PlanPartition],
+    kinds: PointKinds,
+) -> PlanPartition {
     let mut members: Vec<HopId> = partitions.iter().flat_map(|partition| partition.members.iter().copied()).collect();
     members.sort_unstable();
-    analyze(context, memo, members)
+    analyze(context, memo, members, kinds)
 }
 
-fn analyze(context: &Context<'_>, memo: &MemoTable, members: Vec<HopId>) -> PlanPartition {
+fn analyze(context: &Context<'_>, memo: &MemoTable, members: Vec<HopId>, kinds: PointKinds) -> PlanPartition {
     let mut inside = EntitySet::new();
     let mut referenced = EntitySet::new();
     for &member in &members {
@@ -151,7 +173,7 @@ fn analyze(context: &Context<'_>, memo: &MemoTable, members: Vec<HopId>) -> Plan
     }
     partition.inputs.sort_unstable();
     partition.inputs.dedup();
-    partition.points = interesting_points(context, memo, &members, &partition.materialization_points);
+    partition.points = interesting_points(context, memo, &members, &partition.materialization_points, kinds);
     partition.members = members;
     partition
 }
@@ -163,15 +185,17 @@ fn interesting_points(
     memo: &MemoTable,
     members: &[HopId],
     materialization: &[HopId],
+    kinds: PointKinds,
 ) -> Vec<InterestingPoint> {
+    let pays = |point: InterestingPoint| match kinds {
+        PointKinds::Paying => is_template_switch(memo, point) || repeats_smaller_value(context, memo, point),
+        PointKinds::Paper => lacks_template(memo, point),
+    };
     let mut points = Vec::new();
     for &consumer in members {
         for producer in memo.entries(consumer).iter().flat_map(MemoEntry::references) {
             let point = InterestingPoint { consumer, producer };
-            if materialization.binary_search(&producer).is_ok()
-                || is_template_switch(memo, point)
-                || repeats_smaller_value(context, memo, point)
-            {
+            if materialization.binary_search(&producer).is_ok() || pays(point) {
                 points.push(point);
             }
         }
@@ -185,6 +209,12 @@ fn interesting_points(
 fn entries_across(memo: &MemoTable, point: InterestingPoint) -> impl Iterator<Item = &MemoEntry> {
     let InterestingPoint { consumer, producer } = point;
     memo.entries(consumer).iter().filter(move |entry| entry.references().any(|id| id == producer))
+}
+
+/// Whether the producer has plans of a template of which the consumer has none: the paper's definition of a switch.
+fn lacks_template(memo: &MemoTable, point: InterestingPoint) -> bool {
+    let of_consumer = |ttype| memo.entries(point.consumer).iter().any(|entry| entry.ttype == ttype);
+    memo.entries(point.producer).iter().any(|entry| !of_consumer(entry.ttype))
 }
 
 /// Whether the producer has valid plans, of a single operator or more, of a template that the consumer cannot continue.

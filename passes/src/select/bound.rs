@@ -12,14 +12,19 @@
 //! Of a machine whose computation hides the share `h` of writes where it takes longer than reading, an operator spends
 //! `(1 - h) * (T_write + max(T_read, T_compute)) + h * max(T_write + T_read, T_compute)`, of which the same holds.
 //!
+//! Scans add two things: what has several readers is written or computed again (see [`super::repetition`]); and operators
+//! that no open decision can change are priced, in the place of what their members spend at least.
+//!
 //! Points that become true later only add to this: they separate more, and make more groups certain.
 //!
 //! The paper's bound has one term for the whole partition, in which the computation of one operator hides the reads of
 //! another.
 
 use super::ROUNDING;
+use super::costing::Determined;
 use super::entry::{ByMember, Member, Point};
 use super::reachability::{Connections, Points, Region};
+use super::repetition::Repeated;
 use super::search::PartitionSearch;
 use super::shares::LeastShares;
 use super::space::SearchSpace;
@@ -30,6 +35,7 @@ use bumpalo::collections::Vec as BumpVec;
 use cranelift_entity::EntityRef;
 use fuseline_ir::hop::{HopId, HopOp};
 use smallvec::{SmallVec, smallvec};
+use std::cell::OnceCell;
 
 /// Lower bounds of the plans of a partition.
 pub(crate) struct Bound<'a> {
@@ -42,6 +48,8 @@ pub(crate) struct Bound<'a> {
     compute: ByMember<'a, f64>,
     /// Seconds to compute a group, in an operator that starts there.
     compute_at_start: ByMember<'a, f64>,
+    /// Groups that several operators may compute, once a scan asks for them.
+    repeated: OnceCell<Vec<Repeated>>,
     /// In the order of readers.
     reads: BumpVec<'a, Read>,
     /// Positions in `reads`, in the order of what is read.
@@ -129,14 +137,17 @@ impl<'a> Bound<'a> {
         let mut by_value = BumpVec::from_iter_in(0..reads.len(), scratch);
         by_value.sort_unstable_by_key(|&number| (reads[number].value, number));
         let ids = || space.search.partition.members.iter().copied();
+        let write = ByMember::new(ids().map(|id| least_seconds_to_write(model, context, id)), scratch);
+        let compute = least_compute_times(space, &shares.containing);
         Bound {
             space,
-            write: ByMember::new(ids().map(|id| least_seconds_to_write(model, context, id)), scratch),
+            repeated: OnceCell::new(),
+            write,
             hideable: ByMember::new(
                 ids().map(|id| model.machine.hidden_write * seconds_to_write(model, context, id)),
                 scratch,
             ),
-            compute: least_compute_times(space, &shares.containing),
+            compute,
             compute_at_start: least_compute_times(space, &shares.starting),
             reads,
             by_value,
@@ -144,33 +155,68 @@ impl<'a> Bound<'a> {
     }
 
     /// Seconds that no plan undercuts, in its part that lies in a region, in which the points of the assignment are
-    /// materialised, and possibly more. The points that separate the region are among them.
+    /// materialised, and possibly more. The points that separate the region are among them. What a plan spends on writing
+    /// values that not every plan materialises comes on top of these.
     pub(crate) fn seconds(&self, region: &Region, assignment: &Points) -> f64 {
+        self.spent(region, assignment, &Determined::default(), &[])
+    }
+
+    /// [`Self::seconds`], with what values that several operators need add at least, and the operators that are determined.
+    pub(crate) fn seconds_of_scan(&self, region: &Region, assignment: &Points, determined: &Determined) -> f64 {
+        let all = || Repeated::all(&self.space.search, &self.space.graph, &self.compute, &self.write);
+        self.spent(region, assignment, determined, self.repeated.get_or_init(all))
+    }
+
+    fn spent(&self, region: &Region, assignment: &Points, determined: &Determined, repeated: &[Repeated]) -> f64 {
         let connections = self.space.graph.connections(assignment);
         let count = self.space.search.partition.members.len();
         let mut spent: SmallVec<[Spent; 16]> = smallvec![Spent::default(); count];
         for group in region.groups.ones().map(Member::new) {
             let spent = &mut spent[connections.region_of[group.index()]];
-            spent.compute += self.compute[group];
-            if connections.certain.contains(group.index()) {
+            if !determined.computed.contains(group.index()) {
+                spent.compute += self.compute[group];
+            }
+            let is_materialized =
+                connections.certain.contains(group.index()) || determined.materialized.contains(group.index());
+            if is_materialized && !determined.started.contains(group.index()) {
                 spent.write += self.write[group];
                 spent.hideable += self.hideable[group];
             }
         }
-        self.read_once(region, assignment, &connections, &mut spent);
-        self.start_operators(region, assignment, &connections, &mut spent);
-        let seconds: f64 = spent.iter().map(|spent| spent.seconds(self.space.search.model.machine.hidden_write)).sum();
+        let is_left = |repeated: &&Repeated| {
+            let group = repeated.group.index();
+            region.groups.contains(group) && !determined.computed.contains(group)
+        };
+        for repeated in repeated.iter().filter(is_left) {
+            let group = repeated.group.index();
+            let is_written = connections.certain.contains(group) || determined.materialized.contains(group);
+            spent[connections.region_of[group]].compute +=
+                repeated.seconds(self.space, assignment, &determined.decided, is_written);
+        }
+        self.read_once(region, assignment, &connections, determined, &mut spent);
+        self.start_operators(region, assignment, &connections, determined, &mut spent);
+        let seconds: f64 = determined.seconds
+            + spent.iter().map(|spent| spent.seconds(self.space.search.model.machine.hidden_write)).sum::<f64>();
         // A hair below, so that rounding never lifts it over the cost of a plan that attains it.
         seconds * (1.0 - ROUNDING)
     }
 
     /// Adds what each region reads once at least.
-    fn read_once(&self, region: &Region, assignment: &Points, connections: &Connections, spent: &mut [Spent]) {
+    fn read_once(
+        &self,
+        region: &Region,
+        assignment: &Points,
+        connections: &Connections,
+        determined: &Determined,
+        spent: &mut [Spent],
+    ) {
         for reads in self.by_value.chunk_by(|&one, &other| self.reads[one].value == self.reads[other].value) {
             // By region: the least of what its operators may read of the value.
             let mut least: SmallVec<[(usize, &Read); 8]> = SmallVec::new();
             for read in reads.iter().map(|&number| &self.reads[number]) {
-                if !region.groups.contains(read.reader.index()) || !self.is_certain(read, connections, assignment) {
+                let is_left =
+                    region.groups.contains(read.reader.index()) && !determined.computed.contains(read.reader.index());
+                if !is_left || !self.is_certain(read, connections, assignment) {
                     continue;
                 }
                 let region = connections.region_of[read.reader.index()];
@@ -189,7 +235,14 @@ impl<'a> Bound<'a> {
 
     /// Adds what the operators that certainly start in each region read or compute at least, each by itself: an operator
     /// computes its members, and of what a member reads it computes or reads each value.
-    fn start_operators(&self, region: &Region, assignment: &Points, connections: &Connections, spent: &mut [Spent]) {
+    fn start_operators(
+        &self,
+        region: &Region,
+        assignment: &Points,
+        connections: &Connections,
+        determined: &Determined,
+        spent: &mut [Spent],
+    ) {
         let mut containing: SmallVec<[f64; 32]> = SmallVec::from_slice(self.compute.values());
         let mut starting: SmallVec<[f64; 32]> = SmallVec::from_slice(self.compute_at_start.values());
         for read in self.reads.iter().filter(|read| region.groups.contains(read.reader.index())) {
@@ -199,7 +252,8 @@ impl<'a> Bound<'a> {
             containing[reader] = containing[reader].max(below.min(read.seconds));
             starting[reader] = starting[reader].max(below.min(read.seconds_at_start));
         }
-        for group in region.groups.intersection(&connections.certain) {
+        let starts = region.groups.intersection(&connections.certain);
+        for group in starts.filter(|&group| !determined.started.contains(group)) {
             spent[connections.region_of[group]].operators += starting[group];
         }
     }

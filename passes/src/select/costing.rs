@@ -4,9 +4,9 @@
 //! here: the operator that starts at a group is determined by the materialised points that end it, so most of the
 //! operators of a plan are known from earlier ones, with their costs.
 
-use super::entry::Member;
+use super::entry::{Member, Point};
 use super::reachability::{Points, Region};
-use super::space::{Influences, ReaderMemory, SearchSpace};
+use super::space::{Influences, PlanReader, ReaderMemory, SearchSpace};
 use cranelift_entity::EntityRef;
 use fixedbitset::FixedBitSet;
 use foldhash::{HashMap, HashMapExt};
@@ -18,8 +18,24 @@ const MOST_OPERATORS: usize = 1 << 18;
 /// An operator as far as plans need it.
 struct Priced {
     seconds: f64,
+    members: SmallVec<[Member; 6]>,
     /// The groups that it reads.
     inputs: SmallVec<[Member; 6]>,
+}
+
+/// What some decisions leave no choice about, whatever is decided about the other points.
+#[derive(Debug, Default)]
+pub(crate) struct Determined {
+    /// Seconds of the operators that all plans with these decisions have.
+    pub(crate) seconds: f64,
+    /// The groups that these operators compute.
+    pub(crate) computed: FixedBitSet,
+    /// The groups at which they start.
+    pub(crate) started: FixedBitSet,
+    /// The groups that they read, and those that every plan materialises.
+    pub(crate) materialized: FixedBitSet,
+    /// The points that are decided.
+    pub(crate) decided: Points,
 }
 
 /// A plan that was to be priced.
@@ -87,14 +103,7 @@ impl<'a> Costing<'a> {
             }
             self.operators_of_plans += 1;
             let key = (group, reader.influences(group));
-            if !self.known.contains_key(&key) {
-                self.operators += 1;
-                let operator = reader.operator(group);
-                let inputs = self.space.materialized_inputs(&operator).collect();
-                let seconds = self.space.search.model.operator_seconds(self.space.search.context, &operator);
-                self.known.insert(key.clone(), Priced { seconds, inputs });
-            }
-            let priced = &self.known[&key];
+            let priced = priced(&mut self.known, &mut self.operators, self.space, &mut reader, key);
             seconds += priced.seconds;
             if seconds > limit {
                 return None;
@@ -104,4 +113,48 @@ impl<'a> Costing<'a> {
         }
         Some(seconds)
     }
+
+    /// What is determined within a region by true points, and by those of others that are decided to be false.
+    pub(crate) fn determined(&mut self, assignment: &Points, decided: Points, region: &Region) -> Determined {
+        let groups = self.space.search.partition.members.len();
+        let [computed, started, materialized] = [(); 3].map(|()| FixedBitSet::with_capacity(groups));
+        let mut determined = Determined { seconds: 0.0, computed, started, materialized, decided };
+        self.pending.clear();
+        self.pending.extend(region.certain.iter().rev());
+        let mut reader = self.space.under(assignment, &mut self.memory);
+        while let Some(group) = self.pending.pop() {
+            if determined.materialized.put(group.index()) {
+                continue;
+            }
+            let is_decided = |point: Point| determined.decided.contains(point.index());
+            let Some(influences) = reader.influences_among(group, is_decided) else { continue };
+            let key = (group, influences);
+            let priced = priced(&mut self.known, &mut self.operators, self.space, &mut reader, key);
+            determined.seconds += priced.seconds;
+            determined.started.insert(group.index());
+            determined.computed.extend(priced.members.iter().map(|member| member.index()));
+            let within = priced.inputs.iter().rev().filter(|input| region.groups.contains(input.index()));
+            self.pending.extend(within);
+        }
+        determined
+    }
+}
+
+/// The operator that starts at a group under the assignment of a reader, given its influences: priced unless it is known.
+fn priced<'k>(
+    known: &'k mut HashMap<(Member, Influences), Priced>,
+    operators: &mut u64,
+    space: &SearchSpace<'_>,
+    reader: &mut PlanReader<'_>,
+    key: (Member, Influences),
+) -> &'k Priced {
+    known.entry(key).or_insert_with_key(|(group, _)| {
+        *operators += 1;
+        let operator = reader.operator(*group);
+        Priced {
+            seconds: space.search.model.operator_seconds(space.search.context, &operator),
+            members: operator.members.iter().filter_map(|&id| space.search.member(id)).collect(),
+            inputs: space.materialized_inputs(&operator).collect(),
+        }
+    })
 }

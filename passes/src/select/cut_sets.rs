@@ -10,6 +10,7 @@ use super::reachability::{MOST_POINTS, Points, Region};
 use super::space::SearchSpace;
 use crate::facts::bytes_of;
 use cranelift_entity::EntityRef;
+use smallvec::{SmallVec, smallvec};
 use std::cell::OnceCell;
 
 /// Partitions with more points than this have no pairs as candidates: there would be thousands.
@@ -20,6 +21,8 @@ pub(crate) struct SubProblem {
     pub(crate) region: Region,
     /// The free points, most significant digit first.
     pub(crate) layout: Vec<Point>,
+    /// Whether points that no plan tells apart are one digit, for which the first of them stands.
+    pub(crate) is_structural: bool,
     /// In the order of the layout.
     pub(crate) cut_sets: Vec<CutSet>,
     /// The points of the cuts that led here.
@@ -49,7 +52,7 @@ impl SubProblem {
         let is_structural = is_structural && space.points() <= MOST_POINTS;
         let candidates = if is_structural { candidates(space, &region) } else { Vec::new() };
         let mut layout: Vec<Point> = Vec::new();
-        let mut rest = region.points.clone();
+        let mut rest = free_points(space, &region, is_structural);
         for point in candidates.iter().flat_map(|candidate| candidate.points.iter().copied()) {
             if rest.contains(point.index()) {
                 rest.remove(point.index());
@@ -60,7 +63,7 @@ impl SubProblem {
         rest.sort_by(|&one, &other| bytes(space, other).total_cmp(&bytes(space, one)).then(one.cmp(&other)));
         layout.append(&mut rest);
         let cut_sets = candidates.into_iter().map(|candidate| CutSet::new(candidate.points, &layout)).collect();
-        SubProblem { region, layout, cut_sets, cut }
+        SubProblem { region, layout, is_structural, cut_sets, cut }
     }
 
     /// The cut set whose points are all true, the last of them the last digit of these.
@@ -72,7 +75,7 @@ impl SubProblem {
     /// sets after it, that lie within.
     pub(crate) fn sub_problems(&self, space: &SearchSpace<'_>, number: usize) -> &[SubProblem] {
         self.cut_sets[number].sub_problems.get_or_init(|| {
-            let cut = with(&self.cut, &self.cut_sets[number].points);
+            let cut = with(space, &self.cut, &self.cut_sets[number].points);
             let regions = space.graph.regions(&self.region.groups, &cut).into_iter();
             regions.map(|region| self.sub_problem(space, number, region, cut.clone())).collect()
         })
@@ -85,12 +88,18 @@ impl SubProblem {
         let mut cut_sets = Vec::new();
         for CutSet { points, .. } in &self.cut_sets[number + 1..] {
             if points.iter().all(|point| layout.contains(point))
-                && separated(space, &region, &with(&cut, points), &layout).len() > 1
+                && separated(space, &region, &with(space, &cut, points), &layout).len() > 1
             {
                 cut_sets.push(CutSet::new(points.clone(), &layout));
             }
         }
-        SubProblem { region, layout, cut_sets, cut }
+        SubProblem { region, layout, is_structural: true, cut_sets, cut }
+    }
+
+    /// The points of a digit.
+    pub(crate) fn digit(&self, space: &SearchSpace<'_>, position: usize) -> SmallVec<[Point; 1]> {
+        let first = self.layout[position];
+        if self.is_structural { SmallVec::from_slice(space.inseparable().with(first)) } else { smallvec![first] }
     }
 }
 
@@ -110,10 +119,22 @@ fn bytes(space: &SearchSpace<'_>, point: Point) -> f64 {
     bytes_of(space.search.context, space.search.producer(point))
 }
 
-fn with(cut: &Points, points: &[Point]) -> Points {
+/// A cut with more points, and those that are true with them.
+fn with(space: &SearchSpace<'_>, cut: &Points, points: &[Point]) -> Points {
     let mut cut = cut.clone();
-    cut.extend(points.iter().map(|point| point.index()));
+    cut.extend(points.iter().flat_map(|&point| space.inseparable().with(point)).map(|point| point.index()));
     cut
+}
+
+/// The points of a region; where inseparable ones are one digit, the first of these.
+fn free_points(space: &SearchSpace<'_>, region: &Region, is_structural: bool) -> Points {
+    let mut points = region.points.clone();
+    if is_structural {
+        let others: Vec<usize> =
+            points.ones().filter(|&point| !space.inseparable().is_first(Point::new(point))).collect();
+        others.into_iter().for_each(|point| points.remove(point));
+    }
+    points
 }
 
 /// The number of free points of each region that has any, when the points of a cut are true.
@@ -132,10 +153,10 @@ pub(super) fn most_candidates(points: usize) -> usize {
 /// The cut sets of a region worth their points, in ascending order of their scores. A set that contains an earlier one
 /// adds nothing.
 pub(crate) fn candidates(space: &SearchSpace<'_>, region: &Region) -> Vec<CutSetCandidate> {
-    let points: Vec<Point> = region.points.ones().map(Point::new).collect();
+    let points: Vec<Point> = free_points(space, region, true).ones().map(Point::new).collect();
     let mut scored: Vec<CutSetCandidate> = Vec::new();
     for set in candidate_sets(space, &points) {
-        let sizes = separated(space, region, &with(&space.fuse_all(), &set), &points);
+        let sizes = separated(space, region, &with(space, &space.fuse_all(), &set), &points);
         let score = score(set.len(), points.len(), &sizes);
         if sizes.len() > 1 && score < plans(points.len()) {
             scored.push(CutSetCandidate { points: set, score });

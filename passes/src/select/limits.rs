@@ -1,10 +1,11 @@
 //! How far plan selection looks, and what it reports of that.
 
+use crate::partition::PointKinds;
 use serde::Serialize;
 use std::str::FromStr;
 
-/// How the cheapest plan is looked for: the paper's four switches of `MPSkipEnum` (section 5.3 compares them), and the
-/// exact solver.
+/// How the cheapest plan is looked for: the paper's four switches of `MPSkipEnum` (section 5.3 compares them), each of its
+/// prunings by itself, and the exact solver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub enum Enumeration {
     /// All plans of the whole DAG as one search space.
@@ -13,6 +14,8 @@ pub enum Enumeration {
     Partition,
     /// Partitions, and plans skipped by their lower bound.
     Cost,
+    /// Partitions, and independent sub-problems solved one by one.
+    Structure,
     /// Partitions, plans skipped by their lower bound, and independent sub-problems solved one by one.
     All,
     /// The cheapest plan of each partition, template choice included.
@@ -22,8 +25,14 @@ pub enum Enumeration {
 
 impl Enumeration {
     /// Every way.
-    pub const ALL: &[Enumeration] =
-        &[Enumeration::None, Enumeration::Partition, Enumeration::Cost, Enumeration::All, Enumeration::Exact];
+    pub const ALL: &[Enumeration] = &[
+        Enumeration::None,
+        Enumeration::Partition,
+        Enumeration::Cost,
+        Enumeration::Structure,
+        Enumeration::All,
+        Enumeration::Exact,
+    ];
 
     /// The text mnemonic.
     pub fn mnemonic(self) -> &'static str {
@@ -31,6 +40,7 @@ impl Enumeration {
             Enumeration::None => "none",
             Enumeration::Partition => "partition",
             Enumeration::Cost => "cost",
+            Enumeration::Structure => "structure",
             Enumeration::All => "all",
             Enumeration::Exact => "exact",
         }
@@ -98,6 +108,8 @@ impl Budget {
 pub struct SearchLimits {
     /// How the cheapest plan is looked for.
     pub enumeration: Enumeration,
+    /// Which decisions span the space that is enumerated.
+    pub points: PointKinds,
     /// Steps per partition.
     pub budget: Budget,
     /// Groups that the default search visits per group of a partition at most: what keeps its time and its memory in
@@ -115,6 +127,7 @@ impl Default for SearchLimits {
     fn default() -> Self {
         SearchLimits {
             enumeration: Enumeration::default(),
+            points: PointKinds::default(),
             budget: Budget::of(20_000),
             visits: 8_192,
             exhaustive_points: 20,

@@ -11,11 +11,13 @@ mod effort;
 mod entry;
 mod enumerate;
 mod exact;
+mod inseparable;
 mod limits;
 mod multi_aggregate;
 mod prune;
 mod random;
 mod reachability;
+mod repetition;
 mod search;
 mod shares;
 mod space;
@@ -27,7 +29,7 @@ use crate::cost::{CostModel, prune_impossible};
 use crate::cover::Operator;
 use crate::explore::prune_dominated;
 use crate::facts::Context;
-use crate::partition::{self, PlanPartition, partition};
+use crate::partition::{self, PlanPartition};
 use bumpalo::Bump;
 use effort::Effort;
 use fuseline_ir::hop::FusionCover;
@@ -237,9 +239,9 @@ fn search_partitions(
     policy: SelectPolicy,
     limits: &SearchLimits,
 ) -> Vec<PlanPartition> {
-    let partitions = partition(context, memo);
+    let partitions = partition::partition_by(context, memo, limits.points);
     if policy == SelectPolicy::CostBased && limits.enumeration == Enumeration::None && partitions.len() > 1 {
-        return vec![partition::merge(context, memo, &partitions)];
+        return vec![partition::merge(context, memo, &partitions, limits.points)];
     }
     partitions
 }

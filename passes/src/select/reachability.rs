@@ -130,6 +130,19 @@ impl ReachabilityGraph {
         self.rivals[point.index()].as_ref().is_some_and(|rivals| rivals.is_subset(cut))
     }
 
+    /// How many operators read or compute a value at least, of these points, where those of an assignment are true: as many as
+    /// there are readers over the others of which no two can be in one operator.
+    pub(crate) fn readers_apart(&self, points: &[Point], assignment: &Points) -> usize {
+        let mut apart: SmallVec<[Point; 8]> = SmallVec::new();
+        for &point in points.iter().filter(|point| !assignment.contains(point.index())) {
+            let Some(rivals) = &self.rivals[point.index()] else { continue };
+            if !apart.iter().any(|other| rivals.contains(other.index())) {
+                apart.push(point);
+            }
+        }
+        apart.len()
+    }
+
     /// What is connected when the points of a cut are true.
     pub(crate) fn connections(&self, cut: &Points) -> Connections {
         let mut linked = FixedBitSet::with_capacity(self.groups);

@@ -10,6 +10,7 @@
 //! remains equal is decided by the order of their references.
 
 use super::entry::{ByMember, Entry, EntryIndex, Member, Point, slice};
+use super::inseparable::Inseparable;
 use super::reachability::{Points, ReachabilityGraph};
 use super::search::PartitionSearch;
 use crate::cover::{Hops, Operator, outside_inputs};
@@ -19,6 +20,7 @@ use cranelift_entity::EntityRef;
 use fixedbitset::FixedBitSet;
 use fuseline_ir::memo::TemplateType;
 use smallvec::{SmallVec, smallvec};
+use std::cell::OnceCell;
 use std::cmp::Reverse;
 
 /// An entry with what invalidates it.
@@ -60,18 +62,24 @@ pub(crate) type Influences = SmallVec<[Point; 8]>;
 pub(crate) struct SearchSpace<'a> {
     pub(crate) search: PartitionSearch<'a>,
     pub(crate) graph: ReachabilityGraph,
+    inseparable: OnceCell<Inseparable>,
     entries: ByMember<'a, &'a [PointedEntry<'a>]>,
 }
 
 impl<'a> SearchSpace<'a> {
     pub(crate) fn new(search: PartitionSearch<'a>) -> Self {
         let entries = ByMember::new(search.members().map(|member| pointed_entries(&search, member)), search.scratch);
-        SearchSpace { search, graph: ReachabilityGraph::new(&search), entries }
+        SearchSpace { search, graph: ReachabilityGraph::new(&search), inseparable: OnceCell::new(), entries }
     }
 
     /// Number of interesting points.
     pub(crate) fn points(&self) -> usize {
         self.search.partition.points.len()
+    }
+
+    /// The points that no plan tells apart.
+    pub(crate) fn inseparable(&self) -> &Inseparable {
+        self.inseparable.get_or_init(|| Inseparable::new(&self.search, &self.graph))
     }
 
     /// The assignment in which nothing is materialised that need not be: maximal fusion.
@@ -147,19 +155,26 @@ impl<'r> PlanReader<'r> {
     /// Of the points of the assignment, those that determine the operator which starts at a group: what lies below a
     /// materialised point has no influence.
     pub(crate) fn influences(&mut self, group: Member) -> Influences {
+        self.influences_among(group, |_| true).expect("all points are decided")
+    }
+
+    /// [`Self::influences`] where points that are not true are decided or not; none if one that is not could change the
+    /// operator.
+    pub(crate) fn influences_among(&mut self, group: Member, is_decided: impl Fn(Point) -> bool) -> Option<Influences> {
         let mut influences = Influences::new();
         self.memory.next_operator();
         let mut pending: SmallVec<[Member; 32]> = SmallVec::from_slice(&[group]);
         while let Some(group) = pending.pop() {
             for reference in self.space.graph.references_of(group) {
-                match reference.point.filter(|point| self.assignment.contains(point.index())) {
-                    Some(point) => influences.push(point),
-                    None if self.memory.is_new(reference.producer) => pending.push(reference.producer),
-                    None => {}
+                match reference.point {
+                    Some(point) if self.assignment.contains(point.index()) => influences.push(point),
+                    Some(point) if !is_decided(point) => return None,
+                    _ if self.memory.is_new(reference.producer) => pending.push(reference.producer),
+                    _ => {}
                 }
             }
         }
-        influences
+        Some(influences)
     }
 
     /// The operator that starts at a group: fused by the best entry that gives one which can be constructed, else basic.

@@ -150,6 +150,8 @@ enum EnumerationName {
     Partition,
     /// Partitions and cost-based pruning
     Cost,
+    /// Partitions and structural pruning
+    Structure,
     /// Partitions, cost-based and structural pruning
     All,
     /// The cheapest plan of each partition, with proof
@@ -254,6 +256,7 @@ impl Options {
                 EnumerationName::None => Enumeration::None,
                 EnumerationName::Partition => Enumeration::Partition,
                 EnumerationName::Cost => Enumeration::Cost,
+                EnumerationName::Structure => Enumeration::Structure,
                 EnumerationName::All => Enumeration::All,
                 EnumerationName::Exact => Enumeration::Exact,
             },

@@ -2,6 +2,7 @@
 
 use crate::arguments::{RunArguments, ScriptArguments, StatsFormat};
 use crate::interrupt::end_on_signal;
+use crate::standard_error::tell;
 use crate::{Failure, read_source, standard_error};
 use fuseline::io::StreamWriter;
 use fuseline::{CompileOptions, CompileStage, Script, Session, StagePrinter, Statistics, Variables};
@@ -28,6 +29,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         library_folders: arguments.script.library_folders()?,
         ..arguments.options.compile_options(keep_code)?
     })?;
+    warn_of_cluster(&session);
     let script = compile(&session, &arguments.script)?;
     // Until here nothing is left behind by a signal that just kills.
     end_on_signal(&session)?;
@@ -58,6 +60,17 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         print_statistics(&outcome.statistics, format)?;
     }
     Ok(())
+}
+
+/// Says that the workers of the machine to plan for, if it has any, are planned for alone.
+fn warn_of_cluster(session: &Session) {
+    if let Some(cluster) = &session.options().machine.cluster {
+        let workers = cluster.workers;
+        tell(&format!(
+            "warning: plans are made for {workers} workers of a cluster, but this machine runs all operators: nothing is \
+             distributed, and what is planned for workers may take longer here\n"
+        ));
+    }
 }
 
 fn print_statistics(statistics: &Statistics, format: StatsFormat) -> Result<(), Failure> {

@@ -13,6 +13,7 @@ use crate::explore::explore;
 use crate::facts::TemplateLimits;
 use crate::joint::plan_seconds;
 use crate::machine::Machine;
+use crate::partition::partition;
 use crate::template::TEMPLATES;
 use crate::testing::Random;
 use bumpalo::Bump;

@@ -100,6 +100,23 @@ fn operation(
 /// `x + exp(x)`, of the result `y + exp(y)`, and so on: one composite cut set per waist. The last value is summed.
 pub(super) fn chain_of_diamonds(length: usize) -> (HopDag, Vec<HopId>) {
     let mut d = Dag::default();
+    let waists = diamonds(&mut d, length);
+    let sum = d.sum(*waists.last().expect("the chain has a last waist"));
+    d.write("s", sum);
+    (d.dag, waists)
+}
+
+/// A chain of diamonds whose last value is multiplied with a vector, so that Row operators may compute it, too.
+pub(super) fn chain_of_diamonds_by_row(length: usize) -> (HopDag, Vec<HopId>) {
+    let mut d = Dag::default();
+    let waists = diamonds(&mut d, length);
+    let v = d.read("v", 1000, 1);
+    let product = d.matmul(*waists.last().expect("the chain has a last waist"), v);
+    d.write("p", product);
+    (d.dag, waists)
+}
+
+fn diamonds(d: &mut Dag, length: usize) -> Vec<HopId> {
     let x = d.read("X", 2000, 1000);
     let mut waists = vec![d.op(UnaryOp::Abs, &[x])];
     for _ in 0..length {
@@ -107,9 +124,7 @@ pub(super) fn chain_of_diamonds(length: usize) -> (HopDag, Vec<HopId>) {
         let exp = d.op(UnaryOp::Exp, &[waist]);
         waists.push(d.plus(waist, exp));
     }
-    let sum = d.sum(*waists.last().expect("the chain has a last waist"));
-    d.write("s", sum);
-    (d.dag, waists)
+    waists
 }
 
 /// `sum(exp(X) * Y)` and `sum(exp(X) * Z)`.
@@ -126,17 +141,66 @@ pub(super) fn shared_exponential() -> HopDag {
     d.dag
 }
 
-/// `sum(exp(X) * exp(Y))` and `sum(exp(X) + exp(Y))`: four points, the readers of two shared values.
+/// `sum(log(abs(X) * abs(Y)))` and `sum(abs(X) + abs(Y) + A + B + C)`: four points, the readers of two shared values.
 pub(in crate::select) fn overlapping_sums() -> HopDag {
     let mut d = Dag::default();
     let shared = ["X", "Y"].map(|name| {
         let matrix = d.read(name, 2000, 1000);
-        d.op(UnaryOp::Exp, &[matrix])
+        d.op(UnaryOp::Abs, &[matrix])
     });
-    for (name, op) in [("product", BinaryOp::Mult), ("sum", BinaryOp::Plus)] {
-        let both = d.op(op, &shared);
-        let sum = d.sum(both);
+    let product = d.op(BinaryOp::Mult, &shared);
+    let logarithms = d.op(UnaryOp::Log, &[product]);
+    let mut total = d.op(BinaryOp::Plus, &shared);
+    for name in ["A", "B", "C"] {
+        let matrix = d.read(name, 2000, 1000);
+        total = d.plus(total, matrix);
+    }
+    for (name, cells) in [("logarithms", logarithms), ("total", total)] {
+        let sum = d.sum(cells);
         d.write(name, sum);
+    }
+    d.dag
+}
+
+/// A polynomial of an argument with so many coefficients after the first, by Horner's rule.
+pub(super) fn polynomial(d: &mut Dag, argument: HopId, coefficients: usize) -> HopId {
+    let mut value = argument;
+    for number in 0..coefficients {
+        let coefficient = d.number(0.5 + number as f64);
+        let sum = d.plus(value, coefficient);
+        value = d.mult(sum, argument);
+    }
+    value
+}
+
+/// A random DAG of polynomials of two shared values, quotients and functions of these, and sums over some of them.
+pub(super) fn random_polynomials(random: &mut Random) -> HopDag {
+    let mut d = Dag::default();
+    let matrices = [d.read("X", 2000, 1000), d.sparse("S", 2000, 1000, 1 << random.below(20))];
+    let mut values: Vec<HopId> = matrices
+        .iter()
+        .map(|&matrix| d.op(random.pick(&[UnaryOp::Exp, UnaryOp::Abs, UnaryOp::Sqrt]), &[matrix]))
+        .collect();
+    values.extend(matrices);
+    for number in 0..2 + random.below(3) {
+        let [one, other] = [0; 2].map(|_| values[random.below(values.len())]);
+        let value = match random.below(4) {
+            0 => d.op(random.pick(CELLWISE), &[one, other]),
+            1 => d.op(random.pick(&[UnaryOp::Exp, UnaryOp::Log]), &[one]),
+            _ => polynomial(&mut d, one, 1 + random.below(4)),
+        };
+        values.push(value);
+        if random.below(3) == 0 {
+            let sum = d.op((AggOp::Sum, random.pick(Direction::ALL)), &[value]);
+            d.write(&format!("sum{number}"), sum);
+        }
+    }
+    let last = *values.last().expect("there are values");
+    if random.below(2) == 0 {
+        d.write("last", last);
+    } else {
+        let sum = d.sum(last);
+        d.write("last", sum);
     }
     d.dag
 }

@@ -12,6 +12,7 @@ use super::*;
 use crate::construct::{ConstructedPlan, Rejection, construct};
 use crate::explore::explore;
 use crate::facts::TemplateLimits;
+use crate::partition::partition;
 use crate::template::{CoverError, TEMPLATES, verify_cover};
 use crate::testing::{self, Dag, Random};
 pub(super) use dags::{overlapping_sums, random_dag, random_sparse_dag};
@@ -40,9 +41,9 @@ fn constructed(dag: &HopDag, plan: &FusionPlan) -> (Vec<ConstructedPlan>, Vec<Re
 }
 
 /// Calls the function with a problem of four points.
-pub(super) fn four_points(function: impl Fn(&cut_sets::SubProblem)) {
+pub(super) fn four_points(function: impl Fn(&crate::select::space::SearchSpace<'_>, &cut_sets::SubProblem)) {
     let (dag, _) = dags::chain_of_diamonds(2);
-    enumeration::for_each_space(&dag, |space| function(&cut_sets::SubProblem::whole(space, false)));
+    enumeration::for_each_space(&dag, |space| function(space, &cut_sets::SubProblem::whole(space, false)));
 }
 
 fn seconds(plan: &FusionPlan) -> f64 {

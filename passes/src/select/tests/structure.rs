@@ -1,6 +1,6 @@
 //! Reachability, cut sets and the regions that they separate.
 
-use super::dags::chain_of_diamonds;
+use super::dags::{chain_of_diamonds, chain_of_diamonds_by_row, polynomial, random_polynomials};
 use super::enumeration::{ROUNDING, for_each_space, ways};
 use super::*;
 use crate::select::costing::Costing;
@@ -133,23 +133,98 @@ fn scores_are_the_plans_to_cost() {
 /// and its sub-problems have the others.
 #[test]
 fn composite_points_cut_chains_of_diamonds() {
-    let (dag, waists) = chain_of_diamonds(3);
+    let (dag, waists) = chain_of_diamonds_by_row(3);
+    let mut spaces = 0;
     for_each_space(&dag, |space| {
         let of_waist = |waist: HopId| -> Vec<usize> {
             let points = space.search.partition.points.iter().enumerate();
             points.filter(|(_, point)| point.producer == waist).map(|(number, _)| number).collect()
         };
-        let [first, middle, last] = [waists[0], waists[1], waists[2]].map(of_waist);
-        assert_eq!(cut_sets(space), [(middle.clone(), 48.0 + 2.0)]);
+        // What the product reads is a switch.
+        let [first, middle, last, top] = [waists[0], waists[1], waists[2], waists[3]].map(of_waist);
+        assert_eq!([&first, &middle, &last, &top].map(|points| points.len()), [2, 2, 2, 1]);
+        assert_eq!(cut_sets(space), [(middle.clone(), score(2, 7, &[2, 3])), (last.clone(), score(2, 7, &[4, 1]))]);
         let whole = SubProblem::whole(space, true);
-        assert_eq!(numbers(&whole.layout), [middle.clone(), first.clone(), last.clone()].concat());
+        let layout = [&middle[..], &last, &first, &top].concat();
+        assert_eq!(numbers(&whole.layout), layout);
         assert_eq!(whole.cut_set_at(1, &points(space, &middle[..1])), None);
         assert_eq!(whole.cut_set_at(2, &points(space, &middle)), Some(0));
         let layouts: Vec<Vec<usize>> =
             whole.sub_problems(space, 0).iter().map(|problem| numbers(&problem.layout)).collect();
-        assert_eq!(layouts, [first, last]);
+        assert_eq!(layouts, [first, [last, top].concat()]);
         assert_eq!(SubProblem::whole(space, false).cut_sets.len(), 0);
+        spaces += 1;
     });
+    assert_eq!(spaces, 1);
+}
+
+/// What a polynomial reads once per coefficient is written for all of its operations or for none: one digit of the search
+/// space. A reader outside of the polynomial has one of its own.
+#[test]
+fn readers_that_are_always_together_are_one_decision() {
+    let mut d = Dag::default();
+    let x = d.read("X", 2000, 1000);
+    let argument = d.op(UnaryOp::Exp, &[x]);
+    let value = polynomial(&mut d, argument, 6);
+    let sum = d.sum(value);
+    let other = d.op(UnaryOp::Abs, &[argument]);
+    d.write("sum", sum);
+    d.write("other", other);
+    let mut spaces = 0;
+    for_each_space(&d.dag, |space| {
+        assert_eq!(space.points(), 8);
+        let whole = SubProblem::whole(space, true);
+        assert_eq!(whole.layout.len(), 2);
+        let mut digits: Vec<Vec<usize>> = (0..2).map(|digit| numbers(&whole.digit(space, digit))).collect();
+        digits.sort();
+        assert_eq!(digits.iter().map(Vec::len).collect::<Vec<_>>(), [7, 1]);
+        assert_eq!(SubProblem::whole(space, false).layout.len(), 8);
+        let search = |enumeration| {
+            enumerate::search(space, SelectPolicy::CostBased, &ways(enumeration), &Effort::of_steps(u64::MAX))
+        };
+        let (all, every) = (search(Enumeration::All), search(Enumeration::Partition));
+        assert!((all.seconds - every.seconds).abs() <= ROUNDING * every.seconds);
+        assert_eq!(all.stats.evaluated + all.stats.partially_costed + all.stats.skipped(), 256);
+        spaces += 1;
+    });
+    assert_eq!(spaces, 1);
+}
+
+/// P142: plans in which some points of a digit are true and some are not cost what those cost in which all are false.
+#[test]
+fn points_that_are_decided_together_cost_what_they_cost_apart() {
+    let mut compared = 0;
+    for seed in campaign(400) {
+        let dag = random_polynomials(&mut Random(seed));
+        for_each_space(&dag, |space| {
+            let whole = SubProblem::whole(space, true);
+            let region = space.graph.whole();
+            let mut costing = Costing::new(space);
+            let mut cost =
+                |assignment: &Points| costing.cost(assignment, &region, f64::INFINITY).expect("there is no limit");
+            let mut random = Random(seed);
+            for _ in 0..8 {
+                let mut together = space.fuse_all();
+                let mut apart = space.fuse_all();
+                for digit in 0..whole.layout.len() {
+                    let points = numbers(&whole.digit(space, digit));
+                    if points.len() == 1 && random.below(2) == 0 {
+                        together.insert(points[0]);
+                        apart.insert(points[0]);
+                    } else if points.len() > 1 {
+                        let fused = random.below(points.len());
+                        let some =
+                            points.iter().enumerate().filter(|&(place, _)| place != fused && random.below(2) == 0);
+                        apart.extend(some.map(|(_, &point)| point).collect::<Vec<_>>());
+                    }
+                }
+                let (one, other) = (cost(&together), cost(&apart));
+                assert!((one - other).abs() <= ROUNDING * one, "{seed}: {one} {other} of {apart}\n{dag}");
+                compared += u64::from(apart != together);
+            }
+        });
+    }
+    assert!(compared > 100, "{compared}");
 }
 
 /// X6: the sub-problems of a long chain have the cut sets that are left.

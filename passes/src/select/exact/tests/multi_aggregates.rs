@@ -11,6 +11,7 @@ use super::{ENOUGH, ROUNDING};
 use crate::explore::explore;
 use crate::facts::{TemplateLimits, can_share_pass};
 use crate::joint::plan_seconds;
+use crate::partition::partition;
 use crate::template::TEMPLATES;
 use crate::testing::{Dag, Random};
 use cranelift_entity::EntityRef;

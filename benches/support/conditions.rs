@@ -1,0 +1,20 @@
+//! What makes a comparison one (P165): whoever is compared computes in doubles, on the same number of threads.
+
+use fuseline::{MatrixBlock, Session};
+
+/// Fails where sessions run on other numbers of threads than the loops written by hand, which have those of rayon's own
+/// pool, or where a matrix is stored in values that are narrower than doubles.
+pub(crate) fn assert_equal_conditions<'a>(
+    sessions: impl IntoIterator<Item = &'a Session>,
+    data: impl IntoIterator<Item = &'a MatrixBlock>,
+) {
+    let by_hand = rayon::current_num_threads();
+    for session in sessions {
+        let threads = session.engine().kernel_context().pool.current_num_threads();
+        assert_eq!(threads, by_hand, "threads in mode {:?}, and of loops written by hand", session.options().mode);
+    }
+    for block in data {
+        let (rows, cols) = block.dims();
+        assert!(block.narrow_dense().is_none(), "a matrix of {rows} x {cols} narrower values");
+    }
+}
