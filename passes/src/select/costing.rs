@@ -5,6 +5,7 @@
 //! operators of a plan are known from earlier ones, with their costs.
 
 use super::entry::{Member, Point};
+use super::outline::Outline;
 use super::reachability::{Points, Region};
 use super::space::{Influences, PlanReader, ReaderMemory, SearchSpace};
 use cranelift_entity::EntityRef;
@@ -34,8 +35,8 @@ pub(crate) struct Determined {
     pub(crate) started: FixedBitSet,
     /// The groups that they read, and those that every plan materialises.
     pub(crate) materialized: FixedBitSet,
-    /// The points that are decided.
-    pub(crate) decided: Points,
+    /// What is known of the operators at the other groups that every plan materialises.
+    pub(crate) outlines: Vec<Outline>,
 }
 
 /// A plan that was to be priced.
@@ -115,19 +116,26 @@ impl<'a> Costing<'a> {
     }
 
     /// What is determined within a region by true points, and by those of others that are decided to be false.
-    pub(crate) fn determined(&mut self, assignment: &Points, decided: Points, region: &Region) -> Determined {
+    pub(crate) fn determined(&mut self, assignment: &Points, decided: &Points, region: &Region) -> Determined {
         let groups = self.space.search.partition.members.len();
         let [computed, started, materialized] = [(); 3].map(|()| FixedBitSet::with_capacity(groups));
-        let mut determined = Determined { seconds: 0.0, computed, started, materialized, decided };
+        let mut determined = Determined { seconds: 0.0, computed, started, materialized, outlines: Vec::new() };
+        let mut certain = self.space.graph.connections(assignment).certain;
+        certain.intersect_with(&region.groups);
         self.pending.clear();
-        self.pending.extend(region.certain.iter().rev());
+        self.pending.extend(certain.ones().map(Member::new));
         let mut reader = self.space.under(assignment, &mut self.memory);
         while let Some(group) = self.pending.pop() {
             if determined.materialized.put(group.index()) {
                 continue;
             }
-            let is_decided = |point: Point| determined.decided.contains(point.index());
-            let Some(influences) = reader.influences_among(group, is_decided) else { continue };
+            let is_decided = |point: Point| decided.contains(point.index());
+            let Some(influences) = reader.influences_among(group, is_decided) else {
+                let outline = Outline::of(self.space, group, assignment, decided);
+                self.pending.extend(outline.inputs.intersection(&region.groups).map(Member::new));
+                determined.outlines.push(outline);
+                continue;
+            };
             let key = (group, influences);
             let priced = priced(&mut self.known, &mut self.operators, self.space, &mut reader, key);
             determined.seconds += priced.seconds;

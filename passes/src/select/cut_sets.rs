@@ -3,14 +3,16 @@
 //! Where all points of a cut set are true, the partition falls apart into regions that can be optimised one by one.
 //! Candidates are single points, composite points (all consumers of one producer) and pairs of these without a common
 //! point. Cut sets that promise the fewest plans come first in the layout, so that their points are the most significant
-//! digits; the other points follow, those of large intermediates first, because these reach the upper bound soonest.
+//! digits; the other points follow, those of large intermediates first, because these reach the upper bound soonest, and of
+//! equal ones those of later readers, because operators are known from where they start.
 
 use super::entry::Point;
+use super::inseparable::Together;
 use super::reachability::{MOST_POINTS, Points, Region};
 use super::space::SearchSpace;
 use crate::facts::bytes_of;
 use cranelift_entity::EntityRef;
-use smallvec::{SmallVec, smallvec};
+use smallvec::smallvec;
 use std::cell::OnceCell;
 
 /// Partitions with more points than this have no pairs as candidates: there would be thousands.
@@ -60,7 +62,7 @@ impl SubProblem {
             }
         }
         let mut rest: Vec<Point> = rest.ones().map(Point::new).collect();
-        rest.sort_by(|&one, &other| bytes(space, other).total_cmp(&bytes(space, one)).then(one.cmp(&other)));
+        rest.sort_by(|&one, &other| bytes(space, other).total_cmp(&bytes(space, one)).then(other.cmp(&one)));
         layout.append(&mut rest);
         let cut_sets = candidates.into_iter().map(|candidate| CutSet::new(candidate.points, &layout)).collect();
         SubProblem { region, layout, is_structural, cut_sets, cut }
@@ -97,9 +99,19 @@ impl SubProblem {
     }
 
     /// The points of a digit.
-    pub(crate) fn digit(&self, space: &SearchSpace<'_>, position: usize) -> SmallVec<[Point; 1]> {
-        let first = self.layout[position];
-        if self.is_structural { SmallVec::from_slice(space.inseparable().with(first)) } else { smallvec![first] }
+    pub(crate) fn digit(&self, space: &SearchSpace<'_>, position: usize) -> Together {
+        self.together(space, self.layout[position])
+    }
+
+    /// The points that are true with one of the layout.
+    fn together(&self, space: &SearchSpace<'_>, first: Point) -> Together {
+        if self.is_structural { Together::from_slice(space.inseparable().with(first)) } else { smallvec![first] }
+    }
+
+    /// Points to change at a time where plans are improved step by step: those of each digit, and of each producer.
+    pub(super) fn flips(&self, space: &SearchSpace<'_>) -> Vec<Together> {
+        let points = |firsts: &Vec<Point>| firsts.iter().flat_map(|&first| self.together(space, first)).collect();
+        simple_candidates(space, &self.layout).iter().map(points).collect()
     }
 }
 

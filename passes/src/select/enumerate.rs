@@ -12,12 +12,15 @@ use super::bound::Bound;
 use super::costing::Costing;
 use super::cut_sets::{SubProblem, most_candidates};
 use super::effort::Effort;
+use super::entry::Point;
+use super::inseparable::Together;
 use super::limits::{Enumeration, FoundBy, SearchLimits};
 use super::reachability::Points;
 use super::space::SearchSpace;
 use super::statistics::SearchStats;
 use super::{PartitionPlan, SelectPolicy, is_proven, random};
 use cranelift_entity::EntityRef;
+use smallvec::smallvec;
 
 /// Groups of all plans of a partition that are visited before the best plan so far is taken.
 const MOST_GROUPS: u64 = 1 << 23;
@@ -100,7 +103,8 @@ pub(super) fn first_plan(space: &SearchSpace<'_>, effort: &Effort) -> SearchResu
     let mut search = Search { step_budget: plans, ..Search::new(space, &whole, effort) };
     search.try_heuristics();
     if space.points() > MOST_POINTS_UNFLIPPED {
-        search.descend();
+        let flips: Vec<Together> = (0..space.points()).map(|point| smallvec![Point::new(point)]).collect();
+        search.descend(&flips);
     }
     search.into_result()
 }
@@ -195,8 +199,8 @@ impl<'a> Search<'a> {
     /// Opens with both heuristics, then enumerates.
     fn cost_based(&mut self) {
         self.try_heuristics();
-        if self.is_pruned && number_of_plans(self.space.points()) > self.step_budget {
-            self.descend();
+        if self.is_pruned && self.whole.layout.len() > MOST_POINTS_UNFLIPPED {
+            self.descend(&self.whole.flips(self.space));
         }
         let all = number_of_plans(self.space.points());
         self.stats.skipped_by_structure = all - number_of_plans(self.whole.layout.len());
@@ -206,18 +210,19 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Flips one point at a time while that helps: what stands in for the whole search where there are too many
-    /// plans to scan.
-    fn descend(&mut self) {
+    /// Makes all points of a flip true, or false where they are, one flip at a time while that helps: an upper bound that is
+    /// low from the start, and what stands in for the whole search where there are too many plans to scan.
+    fn descend(&mut self, flips: &[Together]) {
         let mut upper = f64::INFINITY;
         while self.upper() < upper && !self.is_excluded(self.whole, &self.space.fuse_all(), 0, self.upper()) {
             upper = self.upper();
-            for point in 0..self.space.points() {
+            for flip in flips {
                 if self.stats.opening >= self.step_budget / 2 || self.effort.is_spent() {
                     return;
                 }
                 let mut neighbour = self.best.as_ref().map_or_else(|| self.space.fuse_all(), |(best, _)| best.clone());
-                neighbour.toggle(point);
+                let are_true = flip.iter().all(|point| neighbour.contains(point.index()));
+                flip.iter().for_each(|point| neighbour.set(point.index(), !are_true));
                 self.try_plan(neighbour);
             }
         }
@@ -271,7 +276,7 @@ impl<'a> Search<'a> {
         for digit in 0..decided {
             points.extend(problem.digit(self.space, digit).into_iter().map(|point| point.index()));
         }
-        let determined = self.costing.determined(assignment, points, &problem.region);
+        let determined = self.costing.determined(assignment, &points, &problem.region);
         self.bound.seconds_of_scan(&problem.region, assignment, &determined)
     }
 
@@ -369,7 +374,6 @@ mod tests {
     use crate::cost::CostModel;
     use crate::machine::{Bandwidth, Machine};
     use crate::select::costing::{Determined, Request};
-    use crate::select::entry::Point;
     use crate::testing::Random;
 
     /// Searches a space with these switches, and gives what was asked of the cost model, plan by plan.

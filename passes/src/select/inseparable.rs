@@ -15,11 +15,12 @@
 //! readers that are drawn in, one after the other, by the same group are in its operators, and in no others.
 
 use super::entry::{ByMember, Member, Point};
-use super::reachability::{Points, ReachabilityGraph, Reference};
+use super::reachability::{ReachabilityGraph, Reference};
 use super::search::PartitionSearch;
 use crate::hops::is_elementwise;
 use crate::template::PART;
 use cranelift_entity::EntityRef;
+use fixedbitset::FixedBitSet;
 use fuseline_ir::hop::HopId;
 use fuseline_ir::memo::MemoEntry;
 use smallvec::SmallVec;
@@ -34,18 +35,18 @@ pub(crate) type Together = SmallVec<[Point; 1]>;
 pub(crate) struct Inseparable {
     /// By point: all that are true with it, itself included, if it is the first of them.
     classes: Vec<Together>,
-    /// Points over which every operator of the reader fuses what it reads where they are false.
-    fused: Points,
+    /// By reference: whether every operator of the reader computes what it reads, unless the point of it is true.
+    fused: FixedBitSet,
 }
 
 impl Inseparable {
     pub(crate) fn new(search: &PartitionSearch<'_>, graph: &ReachabilityGraph) -> Self {
         let mut keyed: Vec<((Member, Option<Member>), Point)> = Vec::new();
         let drawing = Drawing::new(search, graph);
-        let mut fused = Points::with_capacity(search.partition.points.len());
-        for reference in &graph.references {
+        let mut fused = FixedBitSet::with_capacity(graph.references.len());
+        for (number, reference) in graph.references.iter().enumerate() {
+            fused.set(number, drawing.is_fused(search, reference) || drawing.is_aggregated(search, reference));
             let Some(point) = reference.point else { continue };
-            fused.set(point.index(), drawing.is_fused(search, reference));
             let top = drawing.is_free[reference.consumer].then(|| drawing.top[reference.consumer]);
             keyed.push(((reference.producer, top), point));
         }
@@ -57,9 +58,9 @@ impl Inseparable {
         Inseparable { classes, fused }
     }
 
-    /// Whether every operator that contains the reader of a point computes what it reads, if the point is false.
-    pub(crate) fn is_fused(&self, point: Point) -> bool {
-        self.fused.contains(point.index())
+    /// Whether every operator that contains the reader of a reference computes what it reads, unless the point of it is true.
+    pub(crate) fn is_fused(&self, reference: usize) -> bool {
+        self.fused.contains(reference)
     }
 
     /// Whether a point stands for all that are true with it.
@@ -107,6 +108,17 @@ impl<'a> Drawing<'a> {
             && self.reads_cells[producer]
             && is_elementwise(search.context.dag, search.id(consumer))
             && reader.size.same_dims(&read.size)
+    }
+
+    /// Whether the reader refers to nothing else, by entries of Cell that all do: then it is no better off without.
+    fn is_aggregated(&self, search: &PartitionSearch<'_>, reference: &Reference) -> bool {
+        let Reference { consumer, producer, .. } = *reference;
+        let refers = |entry: &MemoEntry| {
+            entry.ttype == PART && entry.close.is_valid() && entry.references().eq([search.id(producer)])
+        };
+        self.is_free[producer]
+            && self.reads_cells[producer]
+            && search.memo.entries(search.id(consumer)).iter().all(refers)
     }
 }
 

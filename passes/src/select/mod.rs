@@ -14,6 +14,7 @@ mod exact;
 mod inseparable;
 mod limits;
 mod multi_aggregate;
+mod outline;
 mod prune;
 mod random;
 mod reachability;

@@ -120,6 +120,11 @@ impl ReachabilityGraph {
         &self.references[self.first_references[group.index()]..self.first_references[group.index() + 1]]
     }
 
+    /// The references of a group, each with its position among all of them.
+    pub(crate) fn numbered_references_of(&self, group: Member) -> impl Iterator<Item = (usize, &Reference)> {
+        (self.first_references[group.index()]..).zip(self.references_of(group))
+    }
+
     /// The references that operators may extend over when the points of a cut are true.
     fn links<'a>(&'a self, cut: &'a Points) -> impl Iterator<Item = &'a Reference> {
         self.references.iter().filter(|reference| reference.point.is_none_or(|point| !cut.contains(point.index())))

@@ -369,6 +369,19 @@ fn sparse_sides_are_visited_whole() {
     assert_close(vector.inputs[1].gathers, 1000.0);
 }
 
+/// Beside a dense driver a sparse matrix is read whole: there is nothing that its rows would be searched for.
+#[test]
+fn a_dense_driver_searches_nothing() {
+    let mut d = Dag::default();
+    let (x, y, z) = (d.sparse("X", 1000, 100, 1000), d.read("Y", 1000, 100), d.read("Z", 1000, 100));
+    let greater = d.op(BinaryOp::Max, &[x, y]);
+    let product = d.mult(greater, z);
+    let sum = d.sum(product);
+    let vector = vector_of(&d.dag, Some(TemplateType::Cell), &[greater, product, sum], &[x, y, z]);
+    assert_eq!(vector.driver, Some(z));
+    assert!(vector.inputs.iter().all(|read| read.touched == read.bytes), "{:?}", vector.inputs);
+}
+
 /// By themselves, sums run over the stored values alone; element-wise operators keep the pattern of one sparse matrix, and
 /// store what two of them leave.
 #[test]
