@@ -31,7 +31,7 @@ use fuseline_passes::machine::Machine;
 use fuseline_passes::partition::PointKinds;
 use fuseline_passes::pipeline::{OptimizerOptions, Planned};
 use fuseline_passes::rewrite::{RewriteOptions, rewrite};
-use fuseline_passes::select::{Enumeration, SelectPolicy};
+use fuseline_passes::select::{Enumeration, SearchLimits, SelectPolicy};
 use searches::{Searched, searched};
 use std::time::Instant;
 use workloads::{WORKLOADS, Workload};
