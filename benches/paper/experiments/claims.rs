@@ -164,7 +164,10 @@ pub(crate) const CLAIMS: &[Claim] = &[
         ],
     ),
     claim("P195", &[bound("plans that pruning saves", AtLeast(6.0), Orders)]),
-    claim("P196", &[bound("plans skipped by cost over those skipped by structure", AtLeast(1.0), Times)]),
+    claim(
+        "P196",
+        &[bound("plans costed with pruning by structure alone over those by cost alone", AtLeast(1.0), Times)],
+    ),
     claim("P197", TIMES),
     claim("P198", TIMES),
     claim("P199", TIMES),

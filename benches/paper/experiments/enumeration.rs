@@ -18,7 +18,8 @@ use fuseline_passes::template::TEMPLATES;
 use std::collections::BTreeSet;
 
 /// What is compared, in the order of the table.
-const KINDS: [Enumeration; 4] = [Enumeration::None, Enumeration::Partition, Enumeration::Cost, Enumeration::All];
+const KINDS: [Enumeration; 5] =
+    [Enumeration::None, Enumeration::Partition, Enumeration::Structure, Enumeration::Cost, Enumeration::All];
 
 /// What was measured of an algorithm.
 struct Measured {
@@ -129,9 +130,13 @@ fn record(row: &Measured, findings: &mut Findings) {
         "glm" => findings.value("P195", "plans that pruning saves", name, (partition.costed() / all.costed()).log10()),
         _ => {}
     }
-    let (by_cost, by_structure) = (all.stats.skipped_by_cost as f64, all.stats.skipped_by_structure as f64);
-    if by_cost + by_structure > 0.0 {
-        findings.value("P196", "plans skipped by cost over those skipped by structure", name, by_cost / by_structure);
+    let (by_cost, by_structure) = (row.of(Enumeration::Cost), row.of(Enumeration::Structure));
+    let what = "plans costed with pruning by structure alone over those by cost alone";
+    if by_cost.is_capped() && by_structure.is_capped() {
+        findings.not_run("P196", what, name, "both searches ended at their limits of plans");
+    } else {
+        // One that ended at its limit has more plans to cost than it counts.
+        findings.value("P196", what, name, by_structure.costed() / by_cost.costed());
     }
     let what = "time of one search's plans over that of rewrites, then fusion";
     findings.value("P233", what, name, row.joint / row.apart);
@@ -144,6 +149,7 @@ fn section(measured: &[Measured]) -> Vec<Part> {
         "DAGs",
         "none",
         "partition",
+        "structure",
         "cost",
         "all",
         "skipped by cost",
@@ -172,7 +178,7 @@ fn section(measured: &[Measured]) -> Vec<Part> {
         Part::heading("Plan enumeration"),
         Part::text(
             "Plans that each kind of enumeration costs over all distinct DAGs of an algorithm: of the whole DAG (*none*), of \
-             each partition, with pruning by lower bounds (*cost*), and with both prunings (*all*); of *none* and *partition* \
+             each partition, with pruning by cut sets (*structure*), with pruning by lower bounds (*cost*), and with both (*all*); of *none* and *partition* \
              all that there are. A search that ended at its limit is marked by `>`; *proven optimal* is how many searches by \
              *all* end with a proof. The largest DAG is that with the most \
              operators that have partial plans. Last, the estimated time of the plans that one search over rewrites and \

@@ -12,6 +12,10 @@
 //! Of a machine whose computation hides the share `h` of writes where it takes longer than reading, an operator spends
 //! `(1 - h) * (T_write + max(T_read, T_compute)) + h * max(T_write + T_read, T_compute)`, of which the same holds.
 //!
+//! The share `e` of the shorter of reading and computing that shows in every operator adds `e * (R + C - M)` over these, for
+//! `M` the sum of the longer ones. Where all of a plan grows with `M` by no less than `e`, which it does for
+//! `e <= 1 - h`, that is least where `M` is: so it counts with the longest.
+//!
 //! Scans add two things: what has several readers is written or computed again (see [`super::repetition`]); and operators
 //! that no open decision can change are priced, in the place of what their members spend at least.
 //!
@@ -32,6 +36,7 @@ use super::space::SearchSpace;
 use crate::cost::{self, CostModel};
 use crate::facts::{Context, bytes_of, sparsity, stored_non_zeros};
 use crate::hops::untransposed;
+use crate::machine::Machine;
 use bumpalo::collections::Vec as BumpVec;
 use cranelift_entity::EntityRef;
 use fixedbitset::FixedBitSet;
@@ -119,10 +124,11 @@ struct Spent {
 }
 
 impl Spent {
-    /// On a machine whose computation hides this share of writes.
-    fn seconds(&self, hidden: f64) -> f64 {
+    fn seconds(&self, machine: &Machine) -> f64 {
+        let hidden = machine.hidden_write;
         let longest = self.read.max(self.compute).max(self.operators);
-        self.write + (1.0 - hidden) * longest + (self.hideable + hidden * self.read).max(hidden * longest)
+        let exposed = machine.exposed.min(1.0 - hidden) * (self.read + self.compute - longest).max(0.0);
+        self.write + (1.0 - hidden) * longest + (self.hideable + hidden * self.read).max(hidden * longest) + exposed
     }
 }
 
@@ -200,14 +206,14 @@ impl<'a> Bound<'a> {
         }
         self.read_once(region, assignment, &connections, determined, &mut spent);
         self.start_operators(region, assignment, &connections, determined, &mut spent);
-        let hidden_write = self.space.search.model.machine.hidden_write;
+        let machine = &self.space.search.model.machine;
         let mut one_by_one: SmallVec<[f64; 16]> = smallvec![0.0; count];
         for outline in &determined.outlines {
-            one_by_one[connections.region_of[outline.start.index()]] += self.outlined(outline).seconds(hidden_write);
+            one_by_one[connections.region_of[outline.start.index()]] += self.outlined(outline).seconds(machine);
         }
         let regions = spent.iter().zip(one_by_one);
-        let seconds: f64 = determined.seconds
-            + regions.map(|(spent, one_by_one)| spent.seconds(hidden_write).max(one_by_one)).sum::<f64>();
+        let seconds: f64 =
+            determined.seconds + regions.map(|(spent, one_by_one)| spent.seconds(machine).max(one_by_one)).sum::<f64>();
         // A hair below, so that rounding never lifts it over the cost of a plan that attains it.
         seconds * (1.0 - ROUNDING)
     }

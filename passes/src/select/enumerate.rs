@@ -274,7 +274,7 @@ impl<'a> Search<'a> {
     fn least(&mut self, problem: &SubProblem, assignment: &Points, decided: usize) -> f64 {
         let mut points = Points::with_capacity(self.space.points());
         for digit in 0..decided {
-            points.extend(problem.digit(self.space, digit).into_iter().map(|point| point.index()));
+            points.extend(problem.digit(self.space, digit).into_iter().map(EntityRef::index));
         }
         let determined = self.costing.determined(assignment, &points, &problem.region);
         self.bound.seconds_of_scan(&problem.region, assignment, &determined)

@@ -142,7 +142,7 @@ fn composite_points_cut_chains_of_diamonds() {
         };
         // What the product reads is a switch.
         let [first, middle, last, top] = [waists[0], waists[1], waists[2], waists[3]].map(of_waist);
-        assert_eq!([&first, &middle, &last, &top].map(|points| points.len()), [2, 2, 2, 1]);
+        assert_eq!([&first, &middle, &last, &top].map(Vec::len), [2, 2, 2, 1]);
         assert_eq!(cut_sets(space), [(middle.clone(), score(2, 7, &[2, 3])), (last.clone(), score(2, 7, &[4, 1]))]);
         let whole = SubProblem::whole(space, true);
         // Of points that separate nothing those of later readers come first.
