@@ -311,7 +311,10 @@ def _swapaxes(a, axis1, axis2):
 
 @_means(np.moveaxis)
 def _moveaxis(a, source, destination):
-    return a.T if f.positions_of(source, a.ndim) != f.positions_of(destination, a.ndim) else a
+    source, destination = f.positions_of(source, a.ndim), f.positions_of(destination, a.ndim)
+    if len(source) != len(destination):
+        raise ValueError("moveaxis: as many sources as destinations")
+    return a.T if source != destination else a
 
 
 @_means(np.reshape)

@@ -12,7 +12,7 @@ use fuseline::ir::hop::{DataGenOp, Function, HopOp, NaryOp, NumericFunction, Reo
 use fuseline::{Expr, Place};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyBool, PyTuple};
 
 /// An array of NumPy, a matrix of SciPy, or what can be had as one, as an `Array`.
 ///
@@ -152,6 +152,7 @@ pub(crate) fn rand(
 /// A seed, which is a whole number of up to 64 bits or one that is computed.
 fn seed_of(seed: &Bound<'_, PyAny>, place: &Place) -> PyResult<Expr> {
     if !seed.is_instance_of::<Array>()
+        && !seed.is_instance_of::<PyBool>()
         && let Ok(integer) = seed.extract()
     {
         return Ok(Expr::value_at(Value::I64(integer), place.clone()));

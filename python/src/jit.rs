@@ -148,7 +148,12 @@ impl Jit {
             None => self.trace(py, structure, arguments, &parts.operands)?,
         };
         match trace {
-            Some(trace) if !(trace.draws && loops::is_within_iteration()) => run(py, &trace, &parts.operands),
+            Some(trace) if !(trace.draws && loops::is_within_iteration()) => {
+                if trace.draws {
+                    observe_draw();
+                }
+                run(py, &trace, &parts.operands)
+            }
             _ => self.function.bind(py).call(args, kwargs),
         }
     }

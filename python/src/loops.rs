@@ -146,7 +146,7 @@ struct Drawn {
     draws: bool,
 }
 
-/// A loop among those that are being written.
+/// The innermost of the loops that are being written, for as long as it is.
 struct Drawing;
 
 impl Drawing {

@@ -25,8 +25,8 @@ pub(crate) fn values_of(py: Python<'_>, exprs: &[Expr]) -> PyResult<Vec<RuntimeV
     exprs.iter().map(|expr| expr.known_value().ok_or_else(|| PyValueError::new_err("no value"))).collect()
 }
 
-/// Keeps operators of SciPy, pandas and masked arrays, which do not ask what stands on their right, from computing what is on their left
-/// with a dense array.
+/// Keeps operators of SciPy, pandas and masked arrays, which do not ask what stands on their right, from computing what is
+/// on their left with a dense array.
 pub(crate) fn refuse_operators_of_others(py: Python<'_>) -> PyResult<()> {
     let Some((module, function)) = place::caller(py) else { return Ok(()) };
     if module.starts_with("scipy.sparse") {

@@ -282,6 +282,8 @@ def test_each_iteration_draws_other_numbers():
         result = fl.fori_loop(0, 2, lambda i, total: add(i, total) + noise(), zeros)
         np.testing.assert_allclose(result.numpy(), drawn(0, 1, 2, 3))
     np.testing.assert_array_equal(noise().numpy(), drawn(0))
+    known = fl.jit(lambda total: total + noise())
+    np.testing.assert_allclose(fl.fori_loop(0, 3, lambda i, total: known(total), zeros).numpy(), drawn(0, 1, 2))
     with pytest.raises(ZeroDivisionError):
         fl.fori_loop(0, 3, lambda i, total: add(i, total) / (1 // 0), zeros)
     np.testing.assert_array_equal(fl.rand(4, 2).numpy(), drawn(0))

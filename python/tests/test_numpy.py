@@ -288,6 +288,8 @@ def test_axes_that_do_not_go_together():
         lambda x: np.transpose(x, (0,)),
         lambda x: np.transpose(x, (1, 1)),
         lambda x: np.moveaxis(x, (0, 0), (0, 1)),
+        lambda x: np.moveaxis(x, (0, 1), (0,)),
+        lambda x: np.moveaxis(x, 0, (0, 1)),
         lambda x: np.sum(x, axis=(0, 0)),
     ):
         for array in (A, x):

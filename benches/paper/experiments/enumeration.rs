@@ -42,7 +42,7 @@ pub(super) fn run(setting: Option<Setting>, findings: &mut Findings) -> Vec<Part
     if let Some(setting) = setting {
         for workload in WORKLOADS {
             eprintln!("{}", workload.name);
-            let row = measure(workload, setting.scale.pick([2_000, 1 << 14, 1 << 18]));
+            let row = measure(workload, setting.scale.pick([2_000, 1 << 18, 1 << 18]));
             record(&row, findings);
             measured.push(row);
         }
@@ -178,8 +178,8 @@ fn section(measured: &[Measured]) -> Vec<Part> {
         Part::heading("Plan enumeration"),
         Part::text(
             "Plans that each kind of enumeration costs over all distinct DAGs of an algorithm: of the whole DAG (*none*), of \
-             each partition, with pruning by cut sets (*structure*), with pruning by lower bounds (*cost*), and with both (*all*); of *none* and *partition* \
-             all that there are. A search that ended at its limit is marked by `>`; *proven optimal* is how many searches by \
+             each partition, with pruning by cut sets (*structure*), with pruning by lower bounds (*cost*), and with both \
+             (*all*); of *none* and *partition* all that there are. A search that ended at its limit is marked by `>`; *proven optimal* is how many searches by \
              *all* end with a proof. The largest DAG is that with the most \
              operators that have partial plans. Last, the estimated time of the plans that one search over rewrites and \
              fusion finds, over that of what rewriting prefers, fused. `docs/optimizer.md` has what the exact solver does, \

@@ -39,7 +39,7 @@ pub(super) fn sweeps(context: &Context<'_>, operator: &Operator) -> SmallVec<[Sw
     operator.members.iter().filter_map(|&id| sweep(context, id)).collect()
 }
 
-/// That of a product of dense rows and a matrix of several columns.
+/// What a product of dense rows and a matrix of several columns goes through.
 fn sweep(context: &Context<'_>, id: HopId) -> Option<Sweep> {
     let hop = context.hop(id);
     if hop.op != HopOp::MatMul || hop.size.cols == Some(1) {

@@ -246,8 +246,8 @@ impl<'a> CellPass<'a> {
         CostVector { output, work, inputs, sweeps, sparsity: share, driver, is_shared, computes_apart: false }
     }
 
-    /// The share of the cells that a member is computed for: of a fused operator over cells those where all meet that are sparse,
-    /// which is what makes values of fewer non-zeros than the driver has.
+    /// The share of the cells that a member is computed for: of a fused operator over cells those where all meet that are
+    /// sparse, which is what makes values of fewer non-zeros than the driver has.
     fn share_computed(&self, context: &Context<'_>, id: HopId) -> f64 {
         let hop = context.hop(id);
         let meets = self.driver.is_some() && self.operator.template.is_some() && !self.operator.is_driven();

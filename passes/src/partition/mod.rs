@@ -33,7 +33,7 @@ pub enum PointKinds {
     /// computed again and again.
     #[default]
     Paying,
-    /// Those of the paper's definition (section 4.2): consumers of materialisation points, and edges to groups with plans of
+    /// The paper's definition (section 4.2): consumers of materialisation points, and edges to groups with plans of
     /// a template of which their consumer has none.
     Paper,
 }

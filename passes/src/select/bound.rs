@@ -127,7 +127,9 @@ impl Spent {
     fn seconds(&self, machine: &Machine) -> f64 {
         let hidden = machine.hidden_write;
         let longest = self.read.max(self.compute).max(self.operators);
-        let exposed = machine.exposed.min(1.0 - hidden) * (self.read + self.compute - longest).max(0.0);
+        // The price of an operator that runs on workers has no such share.
+        let share = if machine.cluster.is_some() { 0.0 } else { machine.exposed.min(1.0 - hidden) };
+        let exposed = share * (self.read + self.compute - longest).max(0.0);
         self.write + (1.0 - hidden) * longest + (self.hideable + hidden * self.read).max(hidden * longest) + exposed
     }
 }

@@ -9,7 +9,16 @@ from sklearn.base import ClassifierMixin
 
 import fuseline as fl
 
-from ._base import LinearClassifier, check_flags, check_number, checked_data, checked_weight, class_factors, classes_of, progress
+from ._base import (
+    LinearClassifier,
+    check_flags,
+    check_number,
+    checked_data,
+    checked_weight,
+    class_factors,
+    classes_of,
+    progress,
+)
 from ._newton import Loss, Objective, curvature_diagonal, curvature_product, minimise
 
 
