@@ -81,6 +81,33 @@ fn a_missed_bound_decides_and_names_its_worst_row() {
     assert_eq!(reason(&MISSING, &missing), "speed is 1.50x on c");
 }
 
+fn within(what: &str, on: &str, value: f64, best: f64) -> Finding {
+    found("P1", what, on, Outcome::Within { value, best, by: "a loop".to_owned() })
+}
+
+/// A claim is out of reach where the best that could be misses it wherever it is missed, and nowhere else.
+#[test]
+fn what_no_loop_reaches_cannot_hold() {
+    let out_of_reach = with(within("speed", "c", 1.5, 1.9));
+    let reason_of = "speed is 1.50x on c, where a loop would give 1.90x (1 of 3 miss it)";
+    assert_eq!(judge(&CLAIM, &out_of_reach).verdict, Verdict::OutOfReach(reason_of.to_owned()));
+    assert!(reason(&CLAIM, &with(within("speed", "c", 1.5, 2.0))).ends_with("would give 2.00x (1 of 3 miss it)"));
+    assert!(reason(&CLAIM, &with(within("speed", "c", 1.5, f64::NAN))).contains("NaN"));
+    let and_another = |other: Finding| out_of_reach.iter().cloned().chain([other]).collect::<Vec<_>>();
+    // Another row, or another bound, that is missed without need.
+    for other in [value("speed", "d", 1.9), within("speed", "d", 1.9, 2.1), value("time", "d", 1.1)] {
+        assert!(matches!(judge(&CLAIM, &and_another(other)).verdict, Verdict::DoesNotHold(_)));
+    }
+    // A best that was surpassed is none.
+    for surpassed in
+        [within("speed", "c", 1.9, 1.5), within("speed", "c", f64::NAN, 1.5), within("speed", "c", 1.5, 1.5)]
+    {
+        assert!(matches!(judge(&CLAIM, &with(surpassed)).verdict, Verdict::DoesNotHold(_)));
+    }
+    // What is reached all the same holds.
+    assert_eq!(judge(&CLAIM, &with(within("speed", "c", 2.0, 1.5))).verdict, Verdict::Holds);
+}
+
 #[test]
 fn what_is_no_number_misses_every_bound() {
     for what in ["speed", "time", "share"] {

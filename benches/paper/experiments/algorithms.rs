@@ -1,6 +1,6 @@
 //! The six algorithms on data of several sizes, in all modes (the paper's section 5.4).
 
-use super::findings::Findings;
+use super::findings::{Best, Findings};
 use super::setting::Setting;
 use super::trend::geometric_mean;
 use crate::algorithms::data::Source;
@@ -244,6 +244,32 @@ impl Measured {
         self.modes.slowdown(GEN, other).map(f64::recip)
     }
 
+    /// The busy threads of Gen over those of Base if threads were idle for as long: much of that time is that of statements
+    /// that both modes run alike.
+    fn most_busy_over_base(&self) -> Option<f64> {
+        let threads = rayon::current_num_threads() as f64;
+        let (own, base) = (self.modes.times_of(GEN)?.median(), self.modes.times_of(BASE)?.median());
+        let busy = self.modes.busy_threads(BASE)?;
+        let idle = (threads - busy) * base;
+        Some((threads - idle / own) / busy)
+    }
+
+    /// How many times as fast as a mode its matrix products are, if all else took no time.
+    fn products_alone(&self, mode: &str) -> Best<'static> {
+        let speed = |statistics: &Statistics| {
+            let all: f64 = statistics.heavy_hitters.values().map(|hitter| hitter.seconds).sum();
+            Some(all / statistics.heavy_hitters.get("ba(+*)")?.seconds)
+        };
+        (self.modes.first_of(mode).and_then(speed), "matrix products alone")
+    }
+
+    /// How many times as fast as a mode scanning X and computing at the machine's rates would be.
+    fn at_the_rates(&self, mode: &str) -> Best<'static> {
+        let least = self.needs.and_then(|needs| self.modes.bounds(needs));
+        let speed = least.zip(self.modes.times_of(mode)).map(|((_, least), times)| times.median() / least);
+        (speed, "scanning and computing at the machine's rates")
+    }
+
     /// A counter of a mode's first run over that of another's.
     fn ratio(&self, name: &str, over: &str, counter: fn(&Statistics) -> u64) -> Option<f64> {
         let of = |name| self.modes.first_of(name).map(|statistics| counter(statistics) as f64);
@@ -273,7 +299,8 @@ fn of_all(row: &Measured, findings: &mut Findings) {
     findings.value_of("P208", "bytes allocated by Gen over Base", &words, allocated);
     findings.value_of("P208", "operators run by Gen over Base", &words, row.ratio(GEN, BASE, operators));
     let busy = row.modes.busy_threads(GEN).zip(row.modes.busy_threads(BASE)).map(|(own, base)| own / base);
-    findings.value_of("P208", "busy threads of Gen over Base", &words, busy);
+    let most = (row.most_busy_over_base(), "no more idle time than Base's, in the time of Gen,");
+    findings.value_within("P208", "busy threads of Gen over Base", &words, busy, most);
     let peak = row.ratio(BASE, GEN, |statistics| statistics.memory_peak);
     findings.value_of("P211", "memory of Base over Gen", &words, peak);
     let peak = row.modes.first_of(GEN).map(|statistics| statistics.memory_peak as f64);
@@ -305,9 +332,9 @@ fn factorization(row: &Measured, findings: &mut Findings) {
 
 fn autoencoder(row: &Measured, findings: &mut Findings) {
     let words = row.words();
-    findings.value_of("P217", "speed of Gen over Fused", &words, row.speed(FUSED));
+    findings.value_within("P217", "speed of Gen over Fused", &words, row.speed(FUSED), row.products_alone(FUSED));
     findings.value_of("P217", "time of Gen over the better heuristic", &words, row.over_heuristics());
-    findings.value_of("P218", "speed of Gen over Base", &words, row.speed(BASE));
+    findings.value_within("P218", "speed of Gen over Base", &words, row.speed(BASE), row.products_alone(BASE));
 }
 
 /// What several rows together show.
@@ -315,15 +342,18 @@ fn summaries(measured: &[Measured], findings: &mut Findings) {
     let largest = largest_dense(measured);
     for row in &largest {
         let words = row.words();
-        findings.value_of("P204", &format!("speed of Gen over Fused, {}", row.name), &words, row.speed(FUSED));
-        let bound = row.needs.and_then(|needs| row.modes.bounds(needs));
-        let over = bound.zip(row.modes.times_of(GEN)).map(|((_, bound), times)| times.median() / bound);
+        let what = format!("speed of Gen over Fused, {}", row.name);
+        findings.value_within("P204", &what, &words, row.speed(FUSED), row.at_the_rates(FUSED));
+        let (over, _) = row.at_the_rates(GEN);
         findings.value_of("P204", "time of Gen over scanning and computing at the machine's rates", &words, over);
     }
     if !largest.is_empty() {
-        let mean = geometric_mean(largest.iter().filter_map(|row| row.speed(FUSE_ALL)));
-        let on = format!("{} algorithms", largest.len());
-        findings.value("P205", "speed of Gen over Gen-FA, mean of the largest dense data", &on, mean);
+        let speeds = largest.iter().filter_map(|row| Some((row.speed(FUSE_ALL)?, row.at_the_rates(FUSE_ALL).0?)));
+        let (speeds, best): (Vec<f64>, Vec<f64>) = speeds.unzip();
+        let on = format!("{} algorithms", speeds.len());
+        let what = "speed of Gen over Gen-FA, mean of the largest dense data";
+        let best = (Some(geometric_mean(best.into_iter())), "scanning and computing at the machine's rates");
+        findings.value_within("P205", what, &on, Some(geometric_mean(speeds.into_iter())), best);
     }
     let heuristics: Vec<f64> = measured.iter().filter_map(|row| row.modes.slowdown(FUSE_ALL, NO_REDUNDANCY)).collect();
     if !heuristics.is_empty() {
@@ -356,6 +386,13 @@ fn clusters(measured: &[Measured], findings: &mut Findings) {
     let what = "fused operators in an iteration of wide data beyond narrow data";
     findings.value_of("P207", what, &wide.words(), more);
     findings.value_of("P207", "time of Gen over the best other mode, wide data", &wide.words(), wide.over_best());
+    let placed = wide.speed(NO_REDUNDANCY);
+    findings.value_of(
+        "P207",
+        "time of Gen-FNR, which writes intermediates, over Gen, wide data",
+        &wide.words(),
+        placed,
+    );
 }
 
 fn sections(measured: &[Measured]) -> Vec<Part> {

@@ -41,14 +41,15 @@ const TIMES: &[Bound] = &[
     bound("speed of Gen over Fused", Shown, Times),
 ];
 
-const fn overhead(item: &'static str, bounds: &'static [Bound; 4]) -> Claim {
+const fn overhead(item: &'static str, bounds: &'static [Bound; 5]) -> Claim {
     claim(item, bounds)
 }
 
-/// Seconds that compilation takes, against those of the paper.
-const fn overhead_bounds(seconds: f64) -> [Bound; 4] {
+/// Seconds that compilation keeps a run from going on, against those of the paper.
+const fn overhead_bounds(seconds: f64) -> [Bound; 5] {
     [
         bound("compilation", AtMost(seconds), Seconds),
+        bound("compilation until all code is there", Shown, Seconds),
         bound("compilation with code that was kept", AtMost(0.01), Seconds),
         bound("whole run", Shown, Seconds),
         bound("DAGs optimized", Shown, Count),
@@ -104,7 +105,8 @@ pub(crate) const CLAIMS: &[Claim] = &[
         &[
             bound("speed of Gen over Base", AtLeast(1.8), Times),
             bound("speed of Fused over Base", AtLeast(1.8), Times),
-            bound("bytes that Gen reads over those of the inputs", AtMost(1.05), Times),
+            bound("values of X that Gen visits for each that is stored", AtMost(1.0), Times),
+            bound("bytes that units read, v by each, over those of the inputs", Shown, Times),
         ],
     ),
     claim(
@@ -199,6 +201,7 @@ pub(crate) const CLAIMS: &[Claim] = &[
             bound("Row multi-aggregates in an iteration, narrow data", AtLeast(1.0), Times),
             bound("fused operators in an iteration of wide data beyond narrow data", AtLeast(1.0), Times),
             bound("time of Gen over the best other mode, wide data", AtMost(SLOWDOWN), Times),
+            bound("time of Gen-FNR, which writes intermediates, over Gen, wide data", Shown, Times),
         ],
     ),
     claim(

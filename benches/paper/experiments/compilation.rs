@@ -27,6 +27,8 @@ struct Measured {
     words: String,
     /// Runs in new sessions, and their times, the fastest first.
     runs: Vec<(f64, Statistics)>,
+    /// A run that interprets operators until they are compiled, as runs do by default.
+    interpreted_meanwhile: Statistics,
     waiting: Waiting,
     /// Seconds of a run without the plan cache.
     uncached_seconds: f64,
@@ -56,11 +58,12 @@ fn measure(item: &'static str, algorithm: &'static Algorithm, data: &Data, runs:
     let llvm = CompileOptions { backend: BackendKind::for_measurement(), ..CompileOptions::default() };
     let mut runs: Vec<_> = (0..runs).map(|_| timed(&workload, data, llvm.clone())).collect();
     runs.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+    let interpreted_meanwhile = compiled_anew(&workload, data, CompileOptions::default());
     let waiting = Waiting::of(&workload, data);
     let uncached = CompileOptions { plan_cache: false, ..llvm };
     let (uncached_seconds, _) = timed(&workload, data, uncached.clone());
     let optimised_uncached = compiled_anew(&workload, data, CompileOptions { llvm: LlvmLevel::O3, ..uncached });
-    Measured { item, algorithm, words, runs, waiting, uncached_seconds, optimised_uncached }
+    Measured { item, algorithm, words, runs, interpreted_meanwhile, waiting, uncached_seconds, optimised_uncached }
 }
 
 /// A run in a new session with its seconds.
@@ -82,8 +85,19 @@ impl Measured {
 
     /// The share of plans that were found, over that of the paper.
     fn hits_over_the_papers(&self) -> f64 {
+        self.run().1.plans_found().share() / self.papers_share()
+    }
+
+    /// The same with each operator that the run needs compiled once.
+    fn most_hits_over_the_papers(&self) -> f64 {
+        let run = &self.run().1;
+        let needed = run.plans_found().of as f64;
+        (needed - run.operators_compiled as f64) / needed / self.papers_share()
+    }
+
+    fn papers_share(&self) -> f64 {
         let (hits, plans) = self.algorithm.paper_hits;
-        self.run().1.plans_found().share() / (f64::from(hits) / f64::from(plans))
+        f64::from(hits) / f64::from(plans)
     }
 }
 
@@ -95,7 +109,8 @@ fn compiling(statistics: &Statistics) -> f64 {
 fn record(row: &Measured, findings: &mut Findings) {
     let words = row.words();
     let (seconds, run) = row.run();
-    findings.value(row.item, "compilation", &words, compiling(run));
+    findings.value(row.item, "compilation", &words, compiling(&row.interpreted_meanwhile));
+    findings.value(row.item, "compilation until all code is there", &words, compiling(run));
     findings.value(row.item, "compilation with code that was kept", &words, compiling(&row.waiting.warm));
     findings.value(row.item, "whole run", &words, *seconds);
     findings.value(row.item, "DAGs optimized", &words, run.dags_optimized as f64);
@@ -111,16 +126,23 @@ fn record(row: &Measured, findings: &mut Findings) {
     findings.value("P187", "counters of compilation that say something, of 5", &words, count);
     let Waiting { direct, optimised, uncached, .. } = &row.waiting;
     let ratio = |slow: &Statistics, fast: &Statistics| slow.codegen_seconds / fast.codegen_seconds;
-    findings.value("P188", "time of LLVM's whole pipeline over ours", &words, ratio(optimised, direct));
-    let without = ratio(&row.optimised_uncached, uncached);
-    findings.value("P188", "the same without the plan cache", &words, without);
-    findings.value("P189", "share of plans found over the paper's", &words, row.hits_over_the_papers());
+    for (what, ratio) in [
+        ("time of LLVM's whole pipeline over ours", ratio(optimised, direct)),
+        ("the same without the plan cache", ratio(&row.optimised_uncached, uncached)),
+    ] {
+        findings.value("P188", what, &words, ratio);
+    }
+    let most = (Some(row.most_hits_over_the_papers()), "compiling each operator of so few batches once");
+    let what = "share of plans found over the paper's";
+    findings.value_within("P189", what, &words, Some(row.hits_over_the_papers()), most);
     let found = run.plans_found();
     let compiled = run.operators_compiled as f64 / (found.of - found.hits) as f64;
     findings.value("P190", "operators compiled for each plan not found", &words, compiled);
     if row.algorithm.name == ALS_CG.name {
         let what = "wait for code without the plan cache over that with it";
-        findings.value("P191", what, &words, ratio(uncached, direct));
+        let hits = run.plan_hits();
+        let most = (Some(hits.of as f64 / (hits.of - hits.hits) as f64), "compiling again all that is looked up");
+        findings.value_within("P191", what, &words, Some(ratio(uncached, direct)), most);
         let what = "run without the plan cache over that with it";
         findings.value("P191", what, &words, row.uncached_seconds / seconds);
     }
@@ -135,6 +157,7 @@ fn section(measured: &[Measured]) -> Vec<Part> {
         "CPlans",
         "compiled",
         "optimizer",
+        "code, interpreted meanwhile",
         "code",
         "code, kept",
         "code, O3",
@@ -157,6 +180,7 @@ fn section(measured: &[Measured]) -> Vec<Part> {
             run.cplans.to_string(),
             run.operators_compiled.to_string(),
             time(run.optimize_seconds),
+            code(&row.interpreted_meanwhile),
             code(run),
             code(warm),
             code(optimised),
@@ -171,7 +195,9 @@ fn section(measured: &[Measured]) -> Vec<Part> {
         Part::heading("Compilation"),
         Part::text(
             "First runs in new sessions that wait for LLVM: the whole run, DAGs optimized, CPlans constructed and operators \
-             compiled, the time in the optimizer, and the time that the run waits for *code*: with nothing compiled, with \
+             compiled, the time in the optimizer, and the time that the run waits for *code*: where operators are \
+             interpreted meanwhile, as they are by default, as the paper's are by the Java machine (verdicts on its times \
+             are about these runs), then where nothing runs before its code is there: with nothing compiled, with \
              code that an earlier session *kept* in a folder, with LLVM's whole pipeline (*O3*) and without the plan cache; \
              and the plans that were found compiled, with their blocks or in the cache.",
         ),

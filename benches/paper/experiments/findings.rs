@@ -3,6 +3,9 @@
 use super::claims::CLAIMS;
 use super::judge::{Finding, Outcome};
 
+/// The best value that could be, and what would give it.
+pub(crate) type Best<'a> = (Option<f64>, &'a str);
+
 /// Findings in the order in which they were made.
 #[derive(Default)]
 pub(crate) struct Findings(Vec<Finding>);
@@ -17,6 +20,15 @@ impl Findings {
     pub(crate) fn value_of(&mut self, item: &str, what: &str, on: &str, value: Option<f64>) {
         if let Some(value) = value {
             self.value(item, what, on, value);
+        }
+    }
+
+    /// What was measured for a bound, with the best that could be, and what would give it, where that is known.
+    pub(crate) fn value_within(&mut self, item: &str, what: &str, on: &str, value: Option<f64>, best: Best<'_>) {
+        let Some(value) = value else { return };
+        match best {
+            (Some(best), by) => self.add(item, what, on, Outcome::Within { value, best, by: by.to_owned() }),
+            (None, _) => self.value(item, what, on, value),
         }
     }
 

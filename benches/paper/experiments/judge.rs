@@ -58,6 +58,15 @@ pub(crate) struct Finding {
 pub(crate) enum Outcome {
     #[serde(with = "as_text")]
     Value(f64),
+    /// A value that was measured, and the best that could be: what the machine's rates, or a loop written by hand, would give.
+    Within {
+        #[serde(with = "as_text")]
+        value: f64,
+        #[serde(with = "as_text")]
+        best: f64,
+        /// What would give the best.
+        by: String,
+    },
     /// Why there is no value.
     NotRun(String),
 }
@@ -82,6 +91,8 @@ pub(crate) enum Verdict {
     Holds,
     /// The bounds that are missed, by how much and where.
     DoesNotHold(String),
+    /// The same, where for each of these the best that could be misses it, too.
+    OutOfReach(String),
     /// The parts that Fuseline does not have.
     Missing(String),
     /// The bounds that nothing was measured for, or not all of it.
@@ -107,7 +118,9 @@ pub(crate) fn judge(claim: &Claim, findings: &[Finding]) -> Judgement {
         collect(|bound| bound.open.as_ref()),
     );
     let is_decided = judged.iter().any(|bound| bound.is_decided);
+    let is_out_of_reach = judged.iter().all(|bound| bound.missed.is_none() || bound.is_out_of_reach);
     let verdict = match (missed.is_empty(), missing.is_empty(), open.is_empty()) {
+        (false, ..) if is_out_of_reach => Verdict::OutOfReach(missed),
         (false, ..) => Verdict::DoesNotHold(missed),
         (_, false, _) => Verdict::Missing(missing),
         (.., false) => Verdict::Open(open),
@@ -127,6 +140,15 @@ struct JudgedBound {
     open: Option<String>,
     /// Whether values were held against a limit.
     is_decided: bool,
+    /// Whether all that miss it could not but miss it.
+    is_out_of_reach: bool,
+}
+
+/// A value, what it was measured on, and the best that could be there.
+struct Measured<'a> {
+    value: f64,
+    on: &'a str,
+    best: Option<(f64, &'a str)>,
 }
 
 impl JudgedBound {
@@ -136,9 +158,9 @@ impl JudgedBound {
             return JudgedBound { missing: Some(format!("{what} ({part})")), ..JudgedBound::default() };
         }
         let own = || findings.iter().filter(|finding| finding.item == claim.item && finding.what == what);
-        let mut values: Vec<(f64, &str)> = own().filter_map(Finding::value).collect();
+        let mut values: Vec<Measured<'_>> = own().filter_map(Finding::measured).collect();
         // The worst first.
-        values.sort_by(|(one, _), (other, _)| bound.limit.excess(*other).total_cmp(&bound.limit.excess(*one)));
+        values.sort_by(|one, other| bound.limit.excess(other.value).total_cmp(&bound.limit.excess(one.value)));
         let reasons: Vec<String> = own().filter_map(Finding::reason).collect();
         let is_shown = bound.limit == Limit::Shown;
         let open = match (values.is_empty(), reasons.is_empty()) {
@@ -153,23 +175,25 @@ impl JudgedBound {
             missing: None,
             open,
             is_decided: !is_shown && !values.is_empty(),
+            is_out_of_reach: values.iter().all(|measured| bound.holds(measured) || bound.is_out_of_reach(measured)),
         }
     }
 }
 
 impl Finding {
-    /// The value, and what it was measured on.
-    fn value(&self) -> Option<(f64, &str)> {
-        match self.outcome {
-            Outcome::Value(value) => Some((value, &self.on)),
-            Outcome::NotRun(_) => None,
-        }
+    fn measured(&self) -> Option<Measured<'_>> {
+        let (value, best) = match &self.outcome {
+            Outcome::Value(value) => (*value, None),
+            Outcome::Within { value, best, by } => (*value, Some((*best, by.as_str()))),
+            Outcome::NotRun(_) => return None,
+        };
+        Some(Measured { value, on: &self.on, best })
     }
 
     /// What it was not measured on, and why.
     fn reason(&self) -> Option<String> {
         match &self.outcome {
-            Outcome::Value(_) => None,
+            Outcome::Value(_) | Outcome::Within { .. } => None,
             Outcome::NotRun(reason) => Some(format!("not on {} ({reason})", self.on)),
         }
     }
@@ -188,27 +212,41 @@ impl Bound {
         }
     }
 
+    fn holds(&self, measured: &Measured<'_>) -> bool {
+        self.limit.holds(measured.value)
+    }
+
+    /// Whether the best that could be misses it, too, and is better than what was measured: else it is not the best.
+    fn is_out_of_reach(&self, measured: &Measured<'_>) -> bool {
+        let misses = |best: f64| !best.is_nan() && !self.limit.holds(best);
+        let is_best = |best: f64| self.limit.excess(best) < self.limit.excess(measured.value);
+        !measured.value.is_nan() && measured.best.is_some_and(|(best, _)| misses(best) && is_best(best))
+    }
+
     /// The values of which the first is the worst.
-    fn measured(&self, values: &[(f64, &str)]) -> Option<String> {
-        let ((worst, on), what) = (*values.first()?, self.what);
-        let count = values.len();
+    fn measured(&self, values: &[Measured<'_>]) -> Option<String> {
+        let (worst, what) = (values.first()?, self.what);
+        let (count, on) = (values.len(), worst.on);
         Some(match (self.limit, count) {
-            (_, 1) => format!("{what}: {} on {on}", self.unit.text(worst)),
+            (_, 1) => format!("{what}: {} on {on}", self.unit.text(worst.value)),
             (Limit::Shown, _) => {
-                let least = values.iter().map(|(value, _)| *value).fold(f64::INFINITY, f64::min);
-                let most = values.iter().map(|(value, _)| *value).fold(f64::NEG_INFINITY, f64::max);
+                let least = values.iter().map(|measured| measured.value).fold(f64::INFINITY, f64::min);
+                let most = values.iter().map(|measured| measured.value).fold(f64::NEG_INFINITY, f64::max);
                 format!("{what}: {} to {} on {count}", self.unit.text(least), self.unit.text(most))
             }
-            _ => format!("{what}: {} on {on}, the worst of {count}", self.unit.text(worst)),
+            _ => format!("{what}: {} on {on}, the worst of {count}", self.unit.text(worst.value)),
         })
     }
 
-    /// What is missed: the worst of the values, which comes first, and how many others.
-    fn missed(&self, values: &[(f64, &str)]) -> Option<String> {
-        let missed = values.iter().filter(|(value, _)| !self.limit.holds(*value)).count();
-        let ((worst, on), what) = (*values.first()?, self.what);
+    /// What is missed: the worst of the values, which comes first, with the best that could be there, and how many others.
+    fn missed(&self, values: &[Measured<'_>]) -> Option<String> {
+        let missed = values.iter().filter(|measured| !self.holds(measured)).count();
+        let (worst, what) = (values.first()?, self.what);
+        let best = worst
+            .best
+            .map_or_else(String::new, |(best, by)| format!(", where {by} would give {}", self.unit.text(best)));
         let others = if values.len() > 1 { format!(" ({missed} of {} miss it)", values.len()) } else { String::new() };
-        (missed > 0).then(|| format!("{what} is {} on {on}{others}", self.unit.text(worst)))
+        (missed > 0).then(|| format!("{what} is {} on {}{best}{others}", self.unit.text(worst.value), worst.on))
     }
 }
 
@@ -264,6 +302,7 @@ impl Verdict {
         match self {
             Verdict::Holds => "holds".to_owned(),
             Verdict::DoesNotHold(why) => format!("does not hold, because {why}"),
+            Verdict::OutOfReach(why) => format!("cannot hold here, because {why}"),
             Verdict::Missing(parts) => format!("missing: {parts}"),
             Verdict::Open(why) => format!("open: {why}"),
         }

@@ -1,6 +1,6 @@
 //! Operators of each template over sizes and densities (the paper's section 5.2).
 
-use super::findings::Findings;
+use super::findings::{Best, Findings};
 use super::setting::Setting;
 use crate::by_hand;
 use crate::document::{Part, time};
@@ -103,8 +103,9 @@ fn cell_dense(measured: &Measured, rows: usize, is_largest: bool, findings: &mut
     let (on, over_base) = (&measured.on, measured.speedup(GEN, BASE));
     findings.value_of("P166", OVER_BASE, on, over_base);
     if rows == FEW_ROWS {
-        findings.value_of("P167", OVER_BASE, on, over_base);
-        findings.value_of("P167", "speed of Fused over Base", on, measured.speedup(FUSED, BASE));
+        let by_hand = by_hand_over(measured, BASE);
+        findings.value_within("P167", OVER_BASE, on, over_base, by_hand);
+        findings.value_within("P167", "speed of Fused over Base", on, measured.speedup(FUSED, BASE), by_hand);
     }
     if is_largest {
         findings.value_of("P168", "speed of Gen as a share of reading", on, measured.speedup(GEN, READ));
@@ -115,7 +116,8 @@ fn cell_dense(measured: &Measured, rows: usize, is_largest: bool, findings: &mut
 fn cell_sparse(measured: &Measured, findings: &mut Findings) {
     let on = &measured.on;
     findings.value_of("P170", OVER_BASE, on, measured.speedup(GEN, BASE));
-    findings.value_of("P170", "speed of Gen over Fused", on, measured.speedup(GEN, FUSED));
+    let over_fused = measured.speedup(GEN, FUSED);
+    findings.value_within("P170", "speed of Gen over Fused", on, over_fused, by_hand_over(measured, FUSED));
     findings.value_of("P170", "time of a loop with binary searches over Gen", on, measured.speedup(GEN, SEARCHES));
 }
 
@@ -145,14 +147,22 @@ fn row(measured: &Measured, findings: &mut Findings) {
     let on = &measured.on;
     findings.value_of("P173", OVER_BASE, on, measured.speedup(GEN, BASE));
     findings.value_of("P173", "speed of Fused over Base", on, measured.speedup(FUSED, BASE));
+    let visited =
+        measured.statistics_of(GEN).map(|statistics| statistics.genexec_cells as f64 / measured.stored as f64);
+    findings.value_of("P173", "values of X that Gen visits for each that is stored", on, visited);
     let read = measured.statistics_of(GEN).map(|statistics| statistics.genexec_bytes_read as f64 / measured.bytes);
-    findings.value_of("P173", "bytes that Gen reads over those of the inputs", on, read);
+    findings.value_of("P173", "bytes that units read, v by each, over those of the inputs", on, read);
 }
 
 fn row_of_columns(measured: &Measured, findings: &mut Findings) {
     let on = &measured.on;
     findings.value_of("P174", OVER_BASE, on, measured.speedup(GEN, BASE));
     findings.value_of("P174", "speed of Fused over Base", on, measured.speedup(FUSED, BASE));
+}
+
+/// How many times as fast as a way a loop written by hand is: what no operator is to surpass.
+fn by_hand_over(measured: &Measured, way: &str) -> Best<'static> {
+    (measured.speedup(BY_HAND, way), "a loop written by hand")
 }
 
 /// All densities, the dense one first.
@@ -165,8 +175,11 @@ fn outer(densities: &[Measured], findings: &mut Findings) {
         findings.value("P176", "time of Base over that of its fastest density", &measured.on, slowdown);
     }
     let [dense, .., sparsest] = densities else { return };
-    findings.value_of("P176", "speed of Gen over Base, dense", &dense.on, dense.speedup(GEN, BASE));
-    findings.value_of("P176", "speed of Gen over Base, density 0.0001", &sparsest.on, sparsest.speedup(GEN, BASE));
+    for (what, measured) in
+        [("speed of Gen over Base, dense", dense), ("speed of Gen over Base, density 0.0001", sparsest)]
+    {
+        findings.value_within("P176", what, &measured.on, measured.speedup(GEN, BASE), by_hand_over(measured, BASE));
+    }
     let product = dense.statistics_of(BASE).map(|statistics| {
         let all: f64 = statistics.heavy_hitters.values().map(|hitter| hitter.seconds).sum();
         statistics.heavy_hitters.get("ba(+*)").map_or(0.0, |hitter| hitter.seconds) / all

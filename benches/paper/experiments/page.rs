@@ -23,14 +23,16 @@ pub(super) fn parts(findings: &[Finding], sections: Vec<Part>) -> Vec<Part> {
             "What the paper's evaluation (its section 5) claims, claim by claim, and whether it holds here. Verdicts are \
              computed from what is measured and what is asked (`benches/paper/experiments/claims.rs`), by \
              `benches/paper/experiments/judge.rs`: where several rows are measured, the worst decides. *Open* is what was \
-             not measured at this scale, *missing* what Fuseline does not have. Speeds and times of two ways are compared \
+             not measured at this scale, *missing* what Fuseline does not have; what *cannot hold* is beyond what a loop \
+             written by hand, or the rates of the machine, would give, which is stated. Speeds and times of two ways are compared \
              within rounds in which all ways run in turn, and ratios are medians of these; the page `docs/benchmarks.md` \
              has what is measured beside the paper. Sections say which command made them, of which sources, and where.",
         ),
         Part::text(format!(
-            "Of {} claims {} hold, {} do not, {} are missing parts, {} are open.",
+            "Of {} claims {} hold, {} cannot here, {} do not, {} are missing parts, {} are open.",
             CLAIMS.len(),
             count(|verdict| *verdict == Verdict::Holds),
+            count(|verdict| matches!(verdict, Verdict::OutOfReach(_))),
             count(|verdict| matches!(verdict, Verdict::DoesNotHold(_))),
             count(|verdict| matches!(verdict, Verdict::Missing(_))),
             count(|verdict| matches!(verdict, Verdict::Open(_))),
