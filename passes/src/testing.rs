@@ -61,6 +61,13 @@ impl Dag {
         self.op(HopOp::DataGen(DataGenOp::Seq), &bounds)
     }
 
+    /// `rand` with this many rows, columns, and share of non-zeros.
+    pub(crate) fn drawn(&mut self, [rows, cols]: [f64; 2], sparsity: f64) -> HopId {
+        let numbers = [rows, cols, 0.0, 1.0, sparsity, 7.0].map(|value| self.number(value));
+        let density = self.dag.literal(Value::Str("uniform".into()));
+        self.op(HopOp::DataGen(DataGenOp::Rand), &[&numbers[..], &[density]].concat())
+    }
+
     pub(crate) fn write(&mut self, name: &str, id: HopId) {
         self.dag.write(name, id);
     }

@@ -2,7 +2,7 @@
 
 use super::{Hops, Operator};
 use crate::facts::{Context, is_inner_product, sparsity};
-use crate::hops::untransposed;
+use crate::hops::{drawn_share, untransposed};
 use crate::zeros::{Driven, Zeros, keeps_zeros};
 use fuseline_ir::SizeInfo;
 use fuseline_ir::cplan::fewest;
@@ -17,11 +17,13 @@ pub const UNKNOWN_DRIVER_SPARSITY: f64 = 0.1;
 /// The share of the cells that an Outer operator with this driver visits. Where non-zeros are not known the driver may be
 /// sparse data, or have its zeros; products sum many values, and `1 - X ^ 2` is zero by chance.
 pub(crate) fn driver_sparsity(context: &Context<'_>, driver: HopId) -> f64 {
-    match context.expected_size(driver).nnz {
-        Some(_) => sparsity(context, driver),
-        None if context.hop(driver).op == HopOp::MatMul => 1.0,
-        None if !keeps_zeros(context.dag, driver, context.limits.strict_ieee) => 1.0,
-        None => UNKNOWN_DRIVER_SPARSITY,
+    let hop = context.hop(driver);
+    match (context.expected_size(driver).nnz, drawn_share(context.dag, hop)) {
+        (Some(_), _) => sparsity(context, driver),
+        (None, Some(share)) => share,
+        _ if hop.op == HopOp::MatMul => 1.0,
+        _ if !keeps_zeros(context.dag, driver, context.limits.strict_ieee) => 1.0,
+        _ => UNKNOWN_DRIVER_SPARSITY,
     }
 }
 

@@ -92,20 +92,24 @@ impl Sketch {
 
     /// Rows that are expected to have non-zeros.
     fn occupied_rows(&self) -> f64 {
-        occupancies(&self.rows, self.is_exact).sum()
+        self.row_occupancies().sum()
     }
 
     /// Columns that are expected to have non-zeros.
     fn occupied_cols(&self) -> f64 {
-        occupancies(&self.cols, self.is_exact).sum()
+        self.transpose().occupied_rows()
     }
-}
 
-/// The probability that each row, or column, has a non-zero, given how many are counted or expected.
-fn occupancies(counts: &Counts, are_exact: bool) -> Counts {
-    if are_exact {
-        return counts.map(|count| count.min(1.0));
+    /// The probability that each row has a non-zero: that not all of its cells are zero, of which each is one with the
+    /// probability that the expected count says. A row of a single cell has one with just this probability.
+    fn row_occupancies(&self) -> Counts {
+        if self.is_exact {
+            return self.rows.map(|count| count.min(1.0));
+        }
+        // Rows without cells have no non-zeros.
+        let cells = self.cols.len().max(1) as f64;
+        let occupied = |count: f64| -math::expm1(cells * math::log1p(-(count / cells).min(1.0)));
+        let mut probability = Remembered::new(occupied);
+        self.rows.map(|count| probability.of(count))
     }
-    let mut probability = Remembered::new(|count: f64| -math::expm1(-count));
-    counts.map(|count| probability.of(count))
 }

@@ -1,7 +1,7 @@
 //! Sketches of results from sketches of operands.
 
 use super::remembered::Remembered;
-use super::{Counts, Sketch, occupancies};
+use super::{Counts, Sketch};
 use fuseline_ir::ops::math;
 use std::ops::Range;
 
@@ -88,7 +88,7 @@ impl Sketch {
 
     /// The element-wise product with a column vector that repeats along the columns.
     pub fn masked_by_column(&self, vector: &Sketch) -> Sketch {
-        let present = occupancies(&vector.rows, vector.is_exact);
+        let present = vector.row_occupancies();
         let rows = self.rows.zip(&present, |count, present| count * present);
         let kept = if self.non_zeros() > 0.0 { rows.sum() / self.non_zeros() } else { 0.0 };
         Sketch::expected(rows, self.cols.map(|count| count * kept))
@@ -114,7 +114,7 @@ impl Sketch {
 
     /// The column vector of sums of rows.
     pub fn row_sums(&self) -> Sketch {
-        let rows = occupancies(&self.rows, self.is_exact);
+        let rows = self.row_occupancies();
         let total = rows.sum();
         Sketch { rows, cols: vec![total].into(), is_exact: self.is_exact }
     }

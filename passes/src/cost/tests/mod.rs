@@ -197,7 +197,7 @@ fn an_outer_operator_without_a_driver_is_impossible() {
     assert_eq!(CostModel::default().operator_seconds(&context, &operator), f64::INFINITY);
 }
 
-/// Where non-zeros are not known, data may be sparse; products and `1 - X ^ 2` are not.
+/// Where non-zeros are not known, data may be sparse; products, `1 - X ^ 2` and what is drawn for each cell are not.
 #[test]
 fn outer_drivers_of_unknown_sparsity_are_data() {
     let mut d = Dag::default();
@@ -205,7 +205,9 @@ fn outer_drivers_of_unknown_sparsity_are_data() {
     let one = d.number(1.0);
     let (square, product, other) = (d.mult(x, x), d.matmul(u, v), d.matmul(x, w));
     let difference = d.op(BinaryOp::Minus, &[one, square]);
-    let drivers = [(x, UNKNOWN_DRIVER_SPARSITY), (square, UNKNOWN_DRIVER_SPARSITY), (difference, 1.0), (other, 1.0)];
+    let drawn = d.drawn([1000.0, 1000.0], 1.0);
+    let unknown = [x, square].map(|driver| (driver, UNKNOWN_DRIVER_SPARSITY));
+    let drivers = [unknown[0], unknown[1], (difference, 1.0), (other, 1.0), (drawn, 1.0)];
     let masked = drivers.map(|(driver, _)| d.mult(product, driver));
     for (number, root) in masked.into_iter().enumerate() {
         d.write(&format!("r{number}"), root);
