@@ -8,8 +8,15 @@
 /// costs nothing, small enough that its values and the intermediates of an interpreter stay in the cache.
 pub const UNIT_CELLS: usize = 8192;
 
-/// Cells or non-zeros of a block of a fused operator, at most: one thread runs an operator of no more.
+/// Cells of a block of a fused operator, at most: one thread runs an operator of no more.
 pub const BLOCK_CELLS: usize = 4 * UNIT_CELLS;
+
+/// Non-zeros of a block of a fused operator over these, at most, unless blocks have sums of their own: each takes as long as
+/// several cells, with its column and what is looked up there.
+pub const BLOCK_NON_ZEROS: usize = BLOCK_CELLS / 2;
+
+/// Multiplications of a convolution between looks for a request to stop: a fraction of a second.
+pub const MULTIPLICATIONS_AT_ONCE: usize = 1 << 28;
 
 /// Cells or non-zeros of a block of most basic operators, about: enough to amortise scheduling, few enough to balance.
 pub const BASIC_BLOCK_CELLS: usize = 1 << 16;

@@ -1,6 +1,6 @@
 //! Dense cells, cut into blocks, which threads take as a whole, and these into tiles, one unit each.
 
-use crate::work::{BLOCK_CELLS, PANEL_COLS, UNIT_CELLS, even_blocks};
+use crate::work::{BLOCK_CELLS, MAX_PARTIALS, PANEL_COLS, UNIT_CELLS, even_blocks};
 
 /// Cells of a unit of whole rows: while it is in the first-level cache, there is room for the one that follows.
 const ROW_UNIT_CELLS: usize = 4096;
@@ -96,6 +96,16 @@ impl DensePartition {
         let tile_rows = UNIT_CELLS / tile_cols / PRODUCT_ROWS * PRODUCT_ROWS;
         let block_rows = (BLOCK_CELLS / area.cols.max(1)).max(FACTOR_ROWS).next_multiple_of(tile_rows);
         DensePartition { area, block_rows, block_cols: area.cols.max(1), tile_rows, tile_cols }
+    }
+
+    /// Its tiles in blocks of fewer columns, where there are few of whole rows, so that threads have something to share.
+    pub(super) fn cut_across(self) -> Self {
+        if self.len() >= MAX_PARTIALS {
+            return self;
+        }
+        let cols_of_cells = BLOCK_CELLS / self.block_rows.min(self.area.rows).max(1);
+        let block_cols = cols_of_cells.max(1).next_multiple_of(self.tile_cols);
+        DensePartition { block_cols: block_cols.min(self.block_cols), ..self }
     }
 
     /// Its tiles in at most this many blocks of whole rows.

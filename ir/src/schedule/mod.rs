@@ -19,7 +19,8 @@ mod tests;
 
 use crate::template::Space;
 use crate::work::{
-    BLOCK_CELLS, MAX_PARTIALS, STRIP_BYTES, UNIT_CELLS, column_ranges, even_blocks, has_private_sums, partial_count,
+    BLOCK_CELLS, BLOCK_NON_ZEROS, MAX_PARTIALS, STRIP_BYTES, UNIT_CELLS, column_ranges, even_blocks, has_private_sums,
+    partial_count,
 };
 pub use access::{Access, Extent};
 pub use dense::{DensePartition, LINE_BYTES, MAX_UNIT_ROWS, Tile, WholeRows};
@@ -48,7 +49,7 @@ const UNIT_FACTORS: usize = 1 << 16;
 
 /// Floating-point operations of a block of products of factors, about: few enough that a small X makes work for several
 /// threads.
-const BLOCK_FLOPS: usize = 1 << 19;
+const BLOCK_FLOPS: usize = 1 << 18;
 
 /// Of so many rows, one without non-zeros costs less than numbers for the others, by which their values are looked up.
 const ROWS_FOR_EMPTY: usize = 2;
@@ -359,6 +360,9 @@ impl Schedule {
             (Driver::Products { rank }, Some(Sums::Private(count))) => {
                 DensePartition::products(area, rank).in_blocks(count)
             }
+            (Driver::Products { rank }, _) if self.flow == Flow::Values => {
+                DensePartition::products(area, rank).cut_across()
+            }
             (Driver::Products { rank }, _) => DensePartition::products(area, rank),
             (_, Some(Sums::Private(count))) => DensePartition::row_blocks(area, count),
             (_, Some(Sums::ByColumns(count))) => DensePartition::col_blocks(area, count),
@@ -408,7 +412,7 @@ fn cell_runs(profile: &Profile) -> Runs {
         row_weight: (profile.keeps_rows || profile.joins_rows).then_some(1),
         cuts_rows: profile.flow != Flow::Rows && !profile.joins_rows,
         unit_weight: UNIT_CELLS,
-        block_weight: BLOCK_CELLS,
+        block_weight: BLOCK_NON_ZEROS,
     }
 }
 
@@ -418,7 +422,7 @@ fn row_runs(row: &RowProfile) -> Runs {
         row_weight: Some(row.longest_computed.max(1)),
         cuts_rows: false,
         unit_weight: UNIT_CELLS,
-        block_weight: BLOCK_CELLS,
+        block_weight: BLOCK_NON_ZEROS,
     }
 }
 

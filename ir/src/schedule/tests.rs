@@ -38,11 +38,20 @@ fn tiles_cover_every_cell_once() {
         for rank in [0, 1, 100, 10_000] {
             check_tiles(rows, cols, &DensePartition::products(area, rank));
             assert!(DensePartition::products(area, rank).in_blocks(3).len() <= 3);
+            check_tiles(rows, cols, &DensePartition::products(area, rank).cut_across());
         }
         check_tiles(rows, cols, &DensePartition::whole_rows(area, whole(cols, true), 3));
         check_tiles(rows, cols, &DensePartition::whole_rows(area, whole(cols, false), 100));
         assert!(DensePartition::row_blocks(area, 16).len() <= 16);
     }
+}
+
+/// Few rows of many columns are the work of several threads all the same.
+#[test]
+fn products_of_few_rows_are_cut_across() {
+    let blocks = |rows, cols| DensePartition::products(area(rows, cols), 2).cut_across().len();
+    assert!(blocks(100, 100_000) > MAX_PARTIALS, "{}", blocks(100, 100_000));
+    assert_eq!((blocks(100, 100), blocks(5000, 5000)), (1, DensePartition::products(area(5000, 5000), 2).len()));
 }
 
 const LENGTHS: [usize; 11] = [0, 3, 40_000, 0, 0, 8192, 1, 8191, 7, 200_000, 0];

@@ -8,7 +8,7 @@ use crate::zeros::Zeros;
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::ops::Direction;
 use fuseline_ir::schedule::{Driver, Flow, Outline, Profile, RowProfile, Runs, Schedule, Sums};
-use fuseline_ir::work::{BLOCK_CELLS, CELL_BYTES, csr_row_bytes};
+use fuseline_ir::work::{BLOCK_CELLS, BLOCK_NON_ZEROS, CELL_BYTES, csr_row_bytes};
 use fuseline_ir::{SizeInfo, Space};
 
 /// Blocks' worth of cells, each with the cells of the output, that are the work of several blocks however they are cut. With
@@ -96,7 +96,7 @@ impl Scheduled {
             return true;
         }
         let computed = || operator.members.iter().map(|&id| cells(&context.hop(id).size)).fold(0.0, f64::max);
-        if read.max(output) <= BLOCK_CELLS as f64 && computed() <= BLOCK_CELLS as f64 {
+        if read.max(output) <= BLOCK_NON_ZEROS as f64 && computed() <= BLOCK_CELLS as f64 {
             return false;
         }
         Scheduled::of(context, operator).is_some_and(|scheduled| scheduled.is_shared())
@@ -242,9 +242,11 @@ impl Members<'_> {
             let size = context.hop(id).size;
             if size.rows == context.hop(main).size.rows { size.cols.unwrap_or(0) as usize } else { 0 }
         };
+        // A convolution has unfolded images besides.
+        let computed = |id: &HopId| by_row(id).max(context.operation(*id).unfolded as usize);
         let lies_by_position = |id: &HopId| self.by_position.as_ref().is_some_and(|found| found.contains(*id));
         let is_value = |id: &&HopId| !operator.roots.contains(*id) || !self.accumulates(**id);
-        let members = operator.members.iter().filter(|&id| !lies_by_position(id)).filter(is_value).map(by_row);
+        let members = operator.members.iter().filter(|&id| !lies_by_position(id)).filter(is_value).map(computed);
         let sides = operator.inputs.iter().filter(|&id| *id != main && !lies_by_position(id)).map(by_row);
         let main_cols = by_row(&main);
         let longest_computed = members.chain(sides.clone()).filter(|&cols| cols > 1).max().unwrap_or(0);
@@ -271,6 +273,7 @@ impl Members<'_> {
         match self.context.hop(id).op {
             HopOp::AggUnary(_, direction) => direction == Direction::Col,
             HopOp::MatMul => self.accumulates(id) || self.context.hop(id).size.cols != Some(1),
+            HopOp::Parameterized { .. } => self.context.operation(id).unfolded > 0.0,
             _ => false,
         }
     }
