@@ -63,10 +63,9 @@ fn without_zeros(context: &KernelContext<'_>, csr: Csr, has_zeros: bool) -> Csr 
             context.buffers,
             csr.cols(),
             &heights,
-            |block, out| {
-                for (length, ends) in out.iter_mut().zip(row_offsets[blocks[block].start..].windows(2)) {
-                    *length = values[ends[0]..ends[1]].iter().filter(|value| **value != 0.0).count();
-                }
+            |block, lengths| {
+                let offsets = &row_offsets[blocks[block].start..=blocks[block].end];
+                count_non_zeros(offsets, values, lengths);
             },
             |block, columns_out, values_out| {
                 let positions = row_offsets[blocks[block].start]..row_offsets[blocks[block].end];
@@ -74,6 +73,22 @@ fn without_zeros(context: &KernelContext<'_>, csr: Csr, has_zeros: bool) -> Csr 
             },
         )
     })
+}
+
+/// Counts the non-zeros of rows, which lie between the offsets.
+fn count_non_zeros(offsets: &[usize], values: &[f64], lengths: &mut [usize]) {
+    let Some((&first, &last)) = offsets.first().zip(offsets.last()) else { return };
+    // Before each position, and behind the last: where short rows end, nobody could foretell a branch.
+    let mut before = Vec::with_capacity(last - first + 1);
+    let mut count = 0;
+    before.push(count);
+    before.extend(values[first..last].iter().map(|&value| {
+        count += u32::from(value != 0.0);
+        count
+    }));
+    for (length, ends) in lengths.iter_mut().zip(offsets.windows(2)) {
+        *length = (before[ends[1] - first] - before[ends[0] - first]) as usize;
+    }
 }
 
 /// Copies the non-zeros among some values, of which there is room for just as many.

@@ -1,7 +1,8 @@
 //! Values of rows, and of columns, for each position of sparse rows, and products of two values of each position.
 
 use super::product::Rows;
-use super::reduce::{Pending, Run, Sum, merge_registers};
+use super::reduce::{Pending, Sum};
+use super::run_product::{Beside, product};
 use super::sparse::CsrRows;
 use crate::vector::Vector;
 
@@ -69,37 +70,9 @@ pub(crate) unsafe fn dot_product<V: Vector, const N: usize>(a: CsrRows, b: *cons
         for row in 0..a.rows {
             let positions = a.positions(row);
             let start = positions.start;
-            let register = product_of_runs::<V, N>(a.values.add(start), b.add(start), positions.len());
+            let register = product::<V, _, N>(a.values.add(start), Beside(b.add(start)), positions.len());
             pending.push::<Sum>(register, out.add(row * out_row));
         }
         pending.flush::<Sum>();
-    }
-}
-
-/// The dot product of two runs, merged into one register.
-#[inline(always)]
-unsafe fn product_of_runs<V: Vector, const N: usize>(mut a: *const f64, mut b: *const f64, len: usize) -> V {
-    // SAFETY: passed on to the caller; the part is masked.
-    unsafe {
-        let run = Run::<V>::new::<N>(len);
-        let mut accumulators = [V::splat(0.0); N];
-        for _ in 0..run.rounds {
-            for n in 0..N {
-                let at = n * V::LANES;
-                accumulators[n] = V::mul_add(V::load(a.add(at)), V::load(b.add(at)), accumulators[n]);
-            }
-            a = a.add(N * V::LANES);
-            b = b.add(N * V::LANES);
-        }
-        for n in 0..N {
-            let (a, b) = (a.wrapping_add(n * V::LANES), b.wrapping_add(n * V::LANES));
-            if n < run.whole {
-                accumulators[n] = V::mul_add(V::load(a), V::load(b), accumulators[n]);
-            } else if n == run.whole && run.part > 0 {
-                let (a, b) = (V::load_first(a, run.mask), V::load_first(b, run.mask));
-                accumulators[n] = V::select(run.mask, V::mul_add(a, b, accumulators[n]), accumulators[n]);
-            }
-        }
-        merge_registers::<V, Sum, N>(accumulators)
     }
 }

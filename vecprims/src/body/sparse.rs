@@ -3,8 +3,9 @@
 use super::ahead::{CsrAhead, Half};
 use super::column::{ChunkBody, for_each_chunk, for_each_chunk_of, for_each_fitting_chunk, load, store};
 use super::product::Rows;
-use super::reduce::{Aggregate, Pending, Run, Sum, merge_registers};
-use crate::vector::{Merge, Portable, Vector};
+use super::reduce::{Aggregate, Pending, Sum};
+use super::run_product::{AtColumns, product};
+use crate::vector::{Portable, Vector};
 
 /// The rows of a CSR unit; positions are relative to its first offset.
 #[derive(Clone, Copy)]
@@ -73,120 +74,21 @@ pub(crate) unsafe fn col_agg<A: Aggregate>(a: CsrRows, acc: *mut f64) {
     }
 }
 
-/// The dot product of every sparse row with its row of `b`, factors gathered.
+/// The dot product of every sparse row with its row of `b`.
 #[inline(always)]
 pub(crate) unsafe fn dot_product<V: Vector, const N: usize>(a: CsrRows, b: Rows, out: *mut f64, out_row: usize) {
-    // SAFETY: passed on to the caller; the part is masked.
+    // SAFETY: passed on to the caller.
     unsafe {
         let ahead = CsrAhead::new(a, Half::First);
         let mut pending = Pending::new(|value| value);
         for row in 0..a.rows {
             ahead.ask();
             let positions = a.positions(row);
-            let register = gathered_product::<V, N>(
-                a.values.add(positions.start),
-                a.columns.add(positions.start),
-                b.values.add(row * b.row),
-                positions.len(),
-            );
+            let factors = AtColumns { factors: b.values.add(row * b.row), columns: a.columns.add(positions.start) };
+            let register = product::<V, _, N>(a.values.add(positions.start), factors, positions.len());
             pending.push::<Sum>(register, out.add(row * out_row));
         }
         pending.flush::<Sum>();
-    }
-}
-
-/// The dot product of a run of values with the factors that `columns` names, merged into one register.
-#[inline(always)]
-unsafe fn gathered_product<V: Vector, const N: usize>(
-    mut values: *const f64,
-    mut columns: *const u32,
-    factors: *const f64,
-    len: usize,
-) -> V {
-    // SAFETY: passed on to the caller; the part is masked.
-    unsafe {
-        if len <= 4 * V::LANES {
-            return short_gathered_product::<V, N>(values, columns, factors, len);
-        }
-        let run = Run::<V>::new::<N>(len);
-        let mut accumulators = [V::splat(0.0); N];
-        for _ in 0..run.rounds {
-            for n in 0..N {
-                let factor = V::gather(factors, columns.add(n * V::LANES));
-                accumulators[n] = V::mul_add(V::load(values.add(n * V::LANES)), factor, accumulators[n]);
-            }
-            values = values.add(N * V::LANES);
-            columns = columns.add(N * V::LANES);
-        }
-        for n in 0..N {
-            let values = values.wrapping_add(n * V::LANES);
-            let columns = columns.wrapping_add(n * V::LANES);
-            if n < run.whole {
-                accumulators[n] = V::mul_add(V::load(values), V::gather(factors, columns), accumulators[n]);
-            } else if n == run.whole && run.part > 0 {
-                let factor = V::gather_first(factors, columns, run.part);
-                let sum = V::mul_add(V::load_first(values, run.mask), factor, accumulators[n]);
-                accumulators[n] = V::select(run.mask, sum, accumulators[n]);
-            }
-        }
-        merge_registers::<V, Sum, N>(accumulators)
-    }
-}
-
-/// [`gathered_product`] of at most four registers: those that hold `+0.0` alone are not there. All that they would change is the
-/// sign of a zero, once: products that underflow may leave `-0.0`.
-#[inline(always)]
-unsafe fn short_gathered_product<V: Vector, const N: usize>(
-    values: *const f64,
-    columns: *const u32,
-    factors: *const f64,
-    len: usize,
-) -> V {
-    let run = ShortRun { values, columns, factors, whole: len / V::LANES, part: len % V::LANES };
-    let registers = run.whole + usize::from(run.part > 0);
-    // SAFETY: passed on to the caller.
-    unsafe {
-        let zero = V::splat(0.0);
-        // In the order in which all registers would be merged.
-        let sum = match registers {
-            0 => zero,
-            1 => run.products(0),
-            2 => Sum::merge(run.products(0), run.products(1)),
-            3 => Sum::merge(Sum::merge(run.products(0), run.products(2)), run.products(1)),
-            _ => {
-                let even: V = Sum::merge(run.products(0), run.products(2));
-                Sum::merge(even, Sum::merge(run.products(1), run.products(3)))
-            }
-        };
-        if registers < N { Sum::merge(sum, zero) } else { sum }
-    }
-}
-
-/// A run of few values: whole registers, and a part of one.
-struct ShortRun {
-    values: *const f64,
-    columns: *const u32,
-    factors: *const f64,
-    whole: usize,
-    part: usize,
-}
-
-impl ShortRun {
-    /// The products of the values of a register and their factors; `+0.0` behind the last one.
-    #[inline(always)]
-    unsafe fn products<V: Vector>(&self, register: usize) -> V {
-        let values = self.values.wrapping_add(register * V::LANES);
-        let columns = self.columns.wrapping_add(register * V::LANES);
-        // SAFETY: passed on to the caller; the part is masked.
-        unsafe {
-            let zero = V::splat(0.0);
-            if register < self.whole {
-                return V::mul_add(V::load(values), V::gather(self.factors, columns), zero);
-            }
-            let mask = V::first(self.part);
-            let factors = V::gather_first(self.factors, columns, self.part);
-            V::select(mask, V::mul_add(V::load_first(values, mask), factors, zero), zero)
-        }
     }
 }
 
