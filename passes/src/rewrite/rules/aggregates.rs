@@ -137,6 +137,21 @@ pub(super) const RULES: &[Rule] = &[
         patterns: &[("($0 (mult ?X ?s))", "(mult ($0 ?X) ?s)")],
     },
     Rule {
+        name: "extreme-of-extremes",
+        doc: "The largest of the larger cells is the larger of both largest: sparse rows need not be joined for it.",
+        changes: &[Change::SignOfZero],
+        when: &[Guard::SameRows("X", "Y"), Guard::SameColumns("X", "Y")],
+        each: Each::Of(&[
+            &["min.full", "min"],
+            &["min.row", "min"],
+            &["min.col", "min"],
+            &["max.full", "max"],
+            &["max.row", "max"],
+            &["max.col", "max"],
+        ]),
+        patterns: &[("($0 ($1 ?X ?Y))", "($1 ($0 ?X) ($0 ?Y))")],
+    },
+    Rule {
         name: "product-with-ones",
         doc: "X%*%1 sums rows, 1%*%X sums columns.",
         changes: &[Change::AggregationOrder],
