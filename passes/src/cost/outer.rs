@@ -18,7 +18,7 @@ const STARTS_PER_ROW: f64 = 2.0;
 const RANGE_IN_ROW_STARTS: f64 = 2.5;
 
 /// Transfers of a cache line that is added to: it is read and written.
-const TRANSFERS_OF_SUMS: f64 = 2.0;
+pub(super) const TRANSFERS_OF_SUMS: f64 = 2.0;
 
 /// Completes what an Outer operator over non-zeros computes, given what any operator over these cells does.
 pub(super) fn count_factors(context: &Context<'_>, operator: &Operator, scheduled: &Scheduled, work: &mut Work) {

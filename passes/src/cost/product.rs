@@ -68,10 +68,10 @@ pub(super) fn rows_met(context: &Context<'_>, left: HopId, right: HopId) -> (f64
     (begun, begun * non_zeros / rows)
 }
 
-/// The cache lines of a row of a dense matrix on the right that a non-zero on the left of a product fetches. Rows of few
-/// values are there already.
-pub(super) fn lines_of_wide_rows(context: &Context<'_>, right: HopId) -> f64 {
-    let size = &context.hop(right).size;
-    let is_wide = !has_few_columns(size) && stored_rows(context, right) == 0.0;
+/// The cache lines of a row of a dense matrix, the right side or the result of a product, that a non-zero of the sparse one
+/// fetches. Rows of few values are there already.
+pub(super) fn lines_of_wide_rows(context: &Context<'_>, dense: HopId) -> f64 {
+    let size = &context.hop(dense).size;
+    let is_wide = !has_few_columns(size) && stored_rows(context, dense) == 0.0;
     size.cols.filter(|_| is_wide).map_or(0.0, |cols| cols as f64 * SCALAR_BYTES / LINE_BYTES + 1.0)
 }

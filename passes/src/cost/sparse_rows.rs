@@ -1,7 +1,9 @@
 //! Operators over the rows of a sparse matrix: what goes by its non-zeros, and what is laid out for all columns.
 
+use super::outer::TRANSFERS_OF_SUMS;
+use super::product::lines_of_wide_rows;
 use crate::cover::{ByPosition, Operator};
-use crate::facts::{Context, cells, sparsity, stored_non_zeros, stored_rows};
+use crate::facts::{Context, bytes_of, cells, sparsity, stored_non_zeros, stored_rows};
 use crate::hops::untransposed;
 use fuseline_ir::hop::{HopId, HopOp};
 
@@ -76,6 +78,25 @@ impl SparseRows {
         let is_read = || found.members.iter().any(|&member| context.hop(member).inputs.contains(&id));
         let fetches = hop.is_matrix() && id != *main_id && has_columns && is_read();
         if fetches { self.share * cells(&main) } else { 0.0 }
+    }
+
+    /// The cache lines that products with the non-zeros fetch of what has a row for each column, which are as many as they are
+    /// far apart: rows of a wide right side, and those of the sums of `t(X) %*% B`, which are written, too. With the bytes of
+    /// the largest of these.
+    pub(super) fn lines(&self, context: &Context<'_>, operator: &Operator) -> (f64, f64) {
+        let Some((main, _)) = self.main else { return (0.0, 0.0) };
+        let visited = self.share * cells(&context.hop(main).size);
+        let products = operator.members.iter().filter(|&&id| context.hop(id).op == HopOp::MatMul);
+        let of_product = |&id: &HopId| {
+            let [left, right] = context.hop(id).inputs[..] else { return (0.0, 0.0) };
+            let below = untransposed(context.dag, left);
+            let rows_of = below.unwrap_or(left);
+            let (gone_through, transfers) = if below.is_some() { (id, TRANSFERS_OF_SUMS) } else { (right, 1.0) };
+            let lines = transfers * visited * lines_of_wide_rows(context, gone_through);
+            let is_by_position = self.is_main(rows_of) || self.lies_by_position(rows_of);
+            if is_by_position && lines > 0.0 { (lines, bytes_of(context, gone_through)) } else { (0.0, 0.0) }
+        };
+        products.map(of_product).fold((0.0, 0.0), |all, (lines, bytes)| (all.0 + lines, all.1.max(bytes)))
     }
 
     /// The cells of sparse rows that are laid out for all columns.
