@@ -134,6 +134,8 @@ fn kind_of(node: &CNode) -> &'static str {
         CNode::Cbind(..) => "cbind",
         CNode::DotProduct(..) => "dot_product",
         CNode::VectMatMult(..) => "vect_mat_mult",
+        CNode::Windows(op, ..) => op.mnemonic(),
+        CNode::Convolve(..) => "convolve",
     }
 }
 
@@ -147,7 +149,7 @@ fn the_plans_have_every_kind_of_node_and_both_entries() {
         })
         .collect();
     let kinds: BTreeSet<&str> = plans.iter().flat_map(|plan| plan.cplan.nodes.values().map(kind_of)).collect();
-    assert_eq!(kinds.len(), 20, "{kinds:?}");
+    assert_eq!(kinds.len(), 24, "{kinds:?}");
     let of_rows = plans.iter().filter(|plan| plan.cplan.space() == Space::Rows);
     let (sparse, dense): (Vec<&Plan>, Vec<&Plan>) =
         of_rows.partition(|plan| fuseline_skeletons::abi::has_sparse_entry(&plan.cplan));

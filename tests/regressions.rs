@@ -11,6 +11,8 @@ mod harness;
 
 #[path = "regressions/aggregates.rs"]
 mod aggregates;
+#[path = "regressions/images.rs"]
+mod images;
 #[path = "regressions/plans.rs"]
 mod plans;
 #[path = "regressions/sparsity.rs"]

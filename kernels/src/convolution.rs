@@ -3,9 +3,11 @@
 use crate::gemm::{Output, Strided, gemm_add, gemm_into};
 use crate::{KernelContext, KernelError};
 use fuseline_ir::hop::infer::window_count;
+use fuseline_ir::ops::{self, WindowOp};
 use fuseline_ir::schedule::product::Extents;
-use fuseline_ir::work::MAX_PARTIALS;
+use fuseline_ir::work::{MAX_PARTIALS, MULTIPLICATIONS_AT_ONCE};
 use fuseline_matrix::{Dense, MatrixBlock, StopListener};
+use fuseline_vecprims::{Primitives, Tile, TileMut};
 use rayon::prelude::*;
 
 /// How windows lie in an image.
@@ -31,6 +33,9 @@ pub enum Pooling {
     /// The mean of its cells, of which padding is part.
     Mean,
 }
+
+/// The fewest filters that are multiplied with an unfolded image at once, whatever it takes.
+const FEWEST_FILTERS: usize = 4;
 
 /// Checked windows.
 #[derive(Clone, Copy, Debug)]
@@ -157,27 +162,27 @@ impl Layout {
         }
     }
 
-    /// The image with one row per cell of a window (of each channel) and one column per window. Unwinds after a request to
-    /// stop.
-    fn unfold(&self, image: &[f64], unfolded: &mut [f64], stop: &StopListener) {
-        let [height, width] = self.window;
-        let mut rows = unfolded.chunks_exact_mut(self.windows().max(1));
+    /// The windows of one channel, as primitives take them.
+    fn of_channel(&self) -> ops::Windows {
+        let Layout { image, window, stride, padding, .. } = *self;
+        ops::Windows { channels: 1, image, window, stride, padding }
+    }
+
+    /// What is computed of the windows of an image, channel by channel. Unwinds after a request to stop.
+    fn compute(&self, primitives: &Primitives, op: WindowOp, image: &[f64], out: &mut [f64], stop: &StopListener) {
+        let windows = self.of_channel();
+        let cells = op.cells(&windows);
         for channel in 0..self.channels {
-            let cells = self.channel(image, channel);
-            for (i, j) in (0..height).flat_map(|i| (0..width).map(move |j| (i, j))) {
-                let Some(row) = rows.next() else { return };
-                stop.check();
-                for (window, cell) in row.iter_mut().enumerate() {
-                    let place = [window / self.count[1], window % self.count[1]];
-                    *cell = self.position(place, [i, j]).map_or(0.0, |position| cells[position]);
-                }
-            }
+            stop.check();
+            let (image, out) = (self.channel(image, channel), &mut out[channel * cells..(channel + 1) * cells]);
+            primitives.windows(op, 1, &windows, Tile::new(image, image.len()), TileMut::new(out, cells));
         }
     }
 }
 
 /// The convolution of each of the n images (rows of n x c*h*w cells) with each of the f filters (f x c*i*j, for windows
-/// of i x j): n x f*p*q, for p x q windows. Each image is unfolded and multiplied by itself.
+/// of i x j): n x f*p*q, for p x q windows. Each image is unfolded and multiplied by itself, as in
+/// fused operators.
 ///
 /// # Errors
 /// Images or filters with other numbers of columns than their shapes say, or windows that do not fit.
@@ -189,14 +194,20 @@ pub fn conv2d(
 ) -> Result<MatrixBlock, KernelError> {
     let layout = Layout::new("conv2d", windows, images.cols())?;
     check_filters("conv2d", filters, &layout)?;
-    let inner = filters.cols();
-    let extents = Extents { rows: filters.rows(), inner, cols: layout.windows() };
+    let (count, inner, places) = (filters.rows(), filters.cols(), layout.windows());
     let filters = filters.to_dense();
-    let scratch = || Dense::zeros(inner, layout.windows());
-    let result = map_images(context, images, extents.rows * extents.cols, scratch, |unfolded, _, image, out| {
-        layout.unfold(image, unfolded.values_mut(), &StopListener::current());
-        let out = Output::new(out, extents.cols);
-        gemm_into(context.primitives, out, extents, Strided::of(&filters), Strided::of(unfolded));
+    let at_once = (MULTIPLICATIONS_AT_ONCE / (inner * places).max(1)).max(FEWEST_FILTERS);
+    let scratch = || Dense::zeros(inner, places);
+    let result = map_images(context, images, count * places, scratch, |unfolded, _, image, out| {
+        let (primitives, stop) = (context.primitives, StopListener::current());
+        layout.compute(primitives, WindowOp::Unfold, image, unfolded.values_mut(), &stop);
+        let parts = out.chunks_mut(at_once.saturating_mul(places).max(1));
+        for (first, out) in (0..count).step_by(at_once).zip(parts) {
+            stop.check();
+            let (filters, some) = (&filters.values()[first * inner..], at_once.min(count - first));
+            let (a, b) = (Tile::new(unfolded.values(), inner * places), Tile::new(filters, inner));
+            primitives.convolve(1, (some, inner, places), a, b, TileMut::new(out, some * places));
+        }
     });
     Ok(result.into())
 }
@@ -211,27 +222,15 @@ pub fn pool(
     images: &MatrixBlock,
     windows: &Windows,
 ) -> Result<MatrixBlock, KernelError> {
-    let operation = if pooling == Pooling::Max { "max_pool" } else { "avg_pool" };
-    let layout = Layout::new(operation, windows, images.cols())?;
-    let [height, width] = layout.window;
-    let width_of_result = layout.channels * layout.windows();
+    let op = if pooling == Pooling::Max { WindowOp::MaxPool } else { WindowOp::AvgPool };
+    let layout = Layout::new(op.mnemonic(), windows, images.cols())?;
+    let width = layout.channels * layout.windows();
     let result = map_images(
         context,
         images,
-        width_of_result,
+        width,
         || (),
-        |(), _, image, out| {
-            let stop = StopListener::current();
-            for (at, out) in out.iter_mut().enumerate() {
-                stop.check();
-                let cells = layout.channel(image, at / layout.windows());
-                let values = layout.window_positions(at % layout.windows()).map(|position| cells[position]);
-                *out = match pooling {
-                    Pooling::Max => values.fold(f64::NEG_INFINITY, fuseline_ir::ops::math::max),
-                    Pooling::Mean => values.sum::<f64>() / (height * width) as f64,
-                };
-            }
-        },
+        |(), _, image, out| layout.compute(context.primitives, op, image, out, &StopListener::current()),
     );
     Ok(result.into())
 }
@@ -259,7 +258,8 @@ pub fn conv2d_backward_filter(
     let parts = (0..images.rows().div_ceil(step)).into_par_iter().map(|part| {
         let (mut sum, mut unfolded) = (Dense::zeros(filters, cells), Dense::zeros(cells, layout.windows()));
         for i in part * step..((part + 1) * step).min(images.rows()) {
-            layout.unfold(images.row(i), unfolded.values_mut(), &StopListener::current());
+            let (unfold, stop) = (WindowOp::Unfold, StopListener::current());
+            layout.compute(context.primitives, unfold, images.row(i), unfolded.values_mut(), &stop);
             let left = Strided::rows(gradient.row(i), layout.windows());
             let (sum, right) = (Output::new(sum.values_mut(), cells), Strided::of(&unfolded).transposed());
             gemm_add(context.primitives, sum, extents, left, right);

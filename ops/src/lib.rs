@@ -15,11 +15,13 @@ pub mod math;
 mod table;
 #[cfg(test)]
 mod tests;
+mod windows;
 
 pub use aggregate::{AggOp, Direction};
 pub use known::Known;
 pub use lowering::{FloatOp, Lowering, Predicate, Step};
 pub use table::{BinaryOp, TernaryOp, UnaryOp};
+pub use windows::{WindowOp, Windows};
 
 /// What a unary operation does to a zero cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

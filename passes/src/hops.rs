@@ -1,6 +1,8 @@
 //! What an operator of a DAG is, by itself and its inputs alone.
 
-use fuseline_ir::hop::{DataGenOp, Hop, HopDag, HopId, HopOp, NaryOp, ReorgOp};
+use fuseline_ir::hop::{DataGenOp, Function, Hop, HopDag, HopId, HopOp, NaryOp, NumericFunction, ReorgOp};
+use fuseline_ir::ops::{WindowOp, Windows};
+use fuseline_ir::work::MULTIPLICATIONS_AT_ONCE;
 
 /// An element-wise operation with a matrix result of known dimensions whose matrix inputs have the result's
 /// dimensions, its rows and one column, its columns and one row, or a single cell. Operations with 1 x 1 results are
@@ -101,4 +103,58 @@ pub(crate) fn is_concatenation(dag: &HopDag, id: HopId) -> bool {
     hop.op == HopOp::Nary(NaryOp::Cbind)
         && hop.inputs.len() > 1
         && dims.all(|dims| dims.is_some_and(|(own, cols)| own == rows && cols > 0))
+}
+
+/// What an operator computes of the windows of images, which are the rows of its first input: several, of known shape and
+/// of more than one cell. A convolution unfolds them, and multiplies that with its second input, which is not the first.
+pub(crate) fn over_windows(dag: &HopDag, id: HopId) -> Option<(WindowOp, Windows)> {
+    let hop = &dag[id];
+    let HopOp::Parameterized { function: Function::Numeric(function), .. } = hop.op else { return None };
+    let (op, first_extent) = match function {
+        NumericFunction::Conv2d => (WindowOp::Unfold, 2),
+        NumericFunction::MaxPool => (WindowOp::MaxPool, 1),
+        NumericFunction::AvgPool => (WindowOp::AvgPool, 1),
+        _ => return None,
+    };
+    let windows = literal_windows(dag, hop.inputs.get(first_extent..)?).filter(Windows::is_valid)?;
+    let images = dag[hop.inputs[0]].size.known_dims()?;
+    let filters = match op {
+        WindowOp::Unfold => Some(dag[hop.inputs[1]].size.known_dims()?),
+        WindowOp::MaxPool | WindowOp::AvgPool => None,
+    };
+    // Within a unit nobody looks for a request to stop.
+    let multiplications = |count: u64| count.saturating_mul((windows.filter_cells() * windows.per_channel()) as u64);
+    let takes_filters = |(count, cells): (u64, u64)| {
+        count > 0
+            && cells == windows.filter_cells() as u64
+            && hop.inputs[0] != hop.inputs[1]
+            && multiplications(count) <= MULTIPLICATIONS_AT_ONCE as u64
+    };
+    let is_counted = |cells: u64| u32::try_from(cells).is_ok_and(|cells| cells > 0);
+    let fits = images.0 > 1
+        && images.1 > 1
+        && images.1 == windows.image_cells() as u64
+        && filters.is_none_or(takes_filters)
+        && [images.1, op.cells(&windows) as u64].into_iter().all(is_counted)
+        && hop.size.cols.is_some_and(is_counted);
+    fits.then_some((op, windows))
+}
+
+/// Windows whose extents are literals, in the order of a function's inputs.
+fn literal_windows(dag: &HopDag, inputs: &[HopId]) -> Option<Windows> {
+    let extent = |&id: &HopId| {
+        let is_extent = |value: &f64| value.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(value);
+        Some(dag.literal_f64(id).filter(is_extent)? as usize)
+    };
+    let extents: Vec<usize> = inputs.iter().map(extent).collect::<Option<_>>()?;
+    let [channels, height, width, rows, cols, down, across, above, beside] = extents[..] else { return None };
+    let (image, window) = ([height, width], [rows, cols]);
+    Some(Windows { channels, image, window, stride: [down, across], padding: [above, beside] })
+}
+
+/// The inputs of an operator whose rows it reads one by one where it is a member of an operator over rows; others are read
+/// as a whole.
+pub(crate) fn inputs_by_row(dag: &HopDag, id: HopId) -> &[HopId] {
+    let inputs = &dag[id].inputs;
+    if over_windows(dag, id).is_some() { &inputs[..1] } else { inputs }
 }

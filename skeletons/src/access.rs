@@ -42,6 +42,7 @@ fn meets_positions_alone(binding: &Binding<'_>, input: CInputId) -> bool {
     let mut nodes = plan.nodes.iter();
     nodes.all(|(id, node)| match *node {
         CNode::VectMatMult(operand, matrix) => matrix != input || positions.contains(operand),
+        CNode::Convolve(_, matrix, _) => matrix != input,
         CNode::DotProduct(left, right) => {
             let reads = is_vector(left) || is_vector(right);
             !reads || positions.contains(left) || positions.contains(right)

@@ -9,7 +9,7 @@ use crate::source::{Source, source_of, source_of_layout};
 use crate::transpose::transpose;
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::cplan::{
-    CInput, CInputId, CNode, CNodeId, COutput, CPlan, ColumnRange, FACTOR_U, FACTOR_V, Positions,
+    CInput, CInputId, CNode, CNodeId, COutput, CPlan, ColumnRange, FACTOR_U, FACTOR_V, Filters, Positions,
 };
 use fuseline_ir::template::Space;
 use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock};
@@ -411,6 +411,24 @@ fn vector_lengths(plan: &CPlan, inputs: &[MatrixBlock]) -> Result<SecondaryMap<C
                     return Err(mismatch(input, matrix, format!("a matrix of {length} rows")));
                 }
                 Some(matrix.cols())
+            }
+            CNode::Windows(op, operand, windows) => {
+                let (expected, actual) = (windows.image_cells(), lengths[operand].unwrap_or(0));
+                if actual != expected {
+                    return Err(SkeletonError::Lengths { node: id, left: actual, right: expected });
+                }
+                Some(op.cells(&windows))
+            }
+            CNode::Convolve(operand, input, Filters { count, windows }) => {
+                let (matrix, windows) = (&inputs[index(input)], windows as usize);
+                let (length, cells) = (lengths[operand].unwrap_or(0), lengths[operand].unwrap_or(0) / windows);
+                if length != cells * windows {
+                    return Err(SkeletonError::Lengths { node: id, left: length, right: cells * windows });
+                }
+                if matrix.dims() != (count as usize, cells) {
+                    return Err(mismatch(input, matrix, format!("{count} x {cells}")));
+                }
+                Some(count as usize * windows)
             }
             CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..) | CNode::RowCumulative(..) => {
                 common_length(id, node, &lengths)?

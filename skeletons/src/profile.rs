@@ -78,7 +78,7 @@ fn knows_rows(binding: &Binding<'_>) -> bool {
 fn keeps_vectors(binding: &Binding<'_>) -> bool {
     let accumulates_vectors = |output: &COutput| output.accumulates_rows() && !matches!(output, COutput::FullAgg(..));
     binding.plan.outputs.iter().any(accumulates_vectors)
-        || binding.plan.nodes.values().any(|node| matches!(node, CNode::VectMatMult(..)))
+        || binding.plan.nodes.values().any(|node| matches!(node, CNode::VectMatMult(..) | CNode::Convolve(..)))
 }
 
 /// What becomes of the values of units.

@@ -41,7 +41,7 @@ fn role_of(node: &CNode) -> Role {
         CNode::SideColScalar(_) => Role::ColScalar,
         CNode::SideRow(..) => Role::Row,
         CNode::SideVector(_) => Role::Vector,
-        CNode::VectMatMult(..) => Role::Matrix,
+        CNode::VectMatMult(..) | CNode::Convolve(..) => Role::Matrix,
         CNode::Main
         | CNode::Scalar(_)
         | CNode::Literal(_)
@@ -53,7 +53,8 @@ fn role_of(node: &CNode) -> Role {
         | CNode::RowAgg(..)
         | CNode::RowCumulative(..)
         | CNode::Cbind(..)
-        | CNode::DotProduct(..) => Role::None,
+        | CNode::DotProduct(..)
+        | CNode::Windows(..) => Role::None,
     }
 }
 

@@ -2,10 +2,10 @@
 
 use crate::axes::{Row, SideKind};
 use fuseline_ir::cplan::{
-    Bits, CInput, CInputId, CNode, CNodeId, COutput, CPlan, CellType, ColumnRange, RowType, StatedOutput, Variant,
-    VerifiedCPlan,
+    Bits, CInput, CInputId, CNode, CNodeId, COutput, CPlan, CellType, ColumnRange, Filters, RowType, StatedOutput,
+    Variant, VerifiedCPlan,
 };
-use fuseline_ir::ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};
+use fuseline_ir::ops::{AggOp, BinaryOp, TernaryOp, UnaryOp, WindowOp, Windows};
 use fuseline_ir::template::Space;
 
 /// Columns of the matrices that rows are multiplied with, and the rank of factors.
@@ -260,6 +260,14 @@ impl Builder {
             // Matrices precede scalars.
             self.factor();
         }
+        let has_windows = matches!(row_type, RowType::NoAggConst | RowType::ColAggConst)
+            && self.form != Form::Products
+            && !matches!(self.kind, SideKind::None | SideKind::Matrix);
+        if has_windows {
+            self.factor();
+        }
+        let has_filters = has_windows && self.kind == SideKind::Row;
+        let filters = has_filters.then(|| self.matrix(Part::Side, |_, _| (3, 2)));
         if self.form == Form::Products {
             return self.row_of_products(row_type, x);
         }
@@ -277,6 +285,12 @@ impl Builder {
                 self.output(product, None);
             }
             RowType::NoAggConst | RowType::ColAggConst => {
+                if has_windows {
+                    let values = self.windows(value, filters);
+                    let values = self.bounded(values);
+                    self.output(values, None);
+                    return Some(());
+                }
                 let least = self.push(CNode::RowAgg(AggOp::Min, value));
                 let columns = self.push(CNode::Cbind(least, value));
                 self.output(columns, None);
@@ -306,6 +320,20 @@ impl Builder {
     fn times_matrix(&mut self, value: CNodeId) -> CNodeId {
         let matrix = self.factor();
         self.push(CNode::VectMatMult(value, matrix))
+    }
+
+    /// A pool, or a convolution, of a product as an image of a single row.
+    fn windows(&mut self, value: CNodeId, filters: Option<CInputId>) -> CNodeId {
+        let image = self.times_matrix(value);
+        let windows = Windows { channels: 1, image: [1, WIDTH], window: [1, 2], stride: [1, 2], padding: [0, 1] };
+        let op = match self.kind {
+            SideKind::Scalar => WindowOp::MaxPool,
+            SideKind::Column => WindowOp::AvgPool,
+            SideKind::None | SideKind::Row | SideKind::Matrix => WindowOp::Unfold,
+        };
+        let computed = self.push(CNode::Windows(op, image, windows));
+        let Some(filters) = filters else { return computed };
+        self.push(CNode::Convolve(computed, filters, Filters { count: 3, windows: windows.per_channel() as u32 }))
     }
 
     fn factor(&mut self) -> CInputId {

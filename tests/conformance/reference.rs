@@ -1,9 +1,9 @@
 //! A plain evaluator of CPlans: one cell or row at a time, everything dense, aggregates from left to right.
 
 use fuseline_ir::cplan::{
-    CInputId, CNode, CNodeId, COutput, CPlan, FACTOR_U, FACTOR_V, Length, MAIN, RowType, Shape, Variant,
+    CInputId, CNode, CNodeId, COutput, CPlan, FACTOR_U, FACTOR_V, Filters, Length, MAIN, RowType, Shape, Variant,
 };
-use fuseline_ir::ops::AggOp;
+use fuseline_ir::ops::{AggOp, WindowOp, Windows};
 use fuseline_ir::template::Space;
 use fuseline_matrix::Dense;
 
@@ -58,6 +58,33 @@ fn aggregate(agg: AggOp, values: impl Iterator<Item = f64> + Clone) -> f64 {
     }
 }
 
+/// What is computed of the windows of an image, window by window.
+fn of_windows(op: WindowOp, windows: &Windows, image: &[f64]) -> Vec<f64> {
+    let ([down, across], [height, width]) = (windows.count(), windows.window);
+    let per_channel = down * across;
+    // The cell of a window, by its place in a channel.
+    let cell = |channel: usize, window: usize, k: usize| {
+        let [row, col] =
+            [(window / across, k / width, 0), (window % across, k % width, 1)].map(|(place, offset, axis)| {
+                let position = (place * windows.stride[axis] + offset).checked_sub(windows.padding[axis]);
+                position.filter(|&position| position < windows.image[axis])
+            });
+        Some(image[(channel * windows.image[0] + row?) * windows.image[1] + col?])
+    };
+    let cells = |channel: usize, window: usize| (0..height * width).map(move |k| cell(channel, window, k));
+    let value = |at: usize| match op {
+        WindowOp::MaxPool => aggregate(AggOp::Max, cells(at / per_channel, at % per_channel).flatten()),
+        WindowOp::AvgPool => {
+            aggregate(AggOp::Mean, cells(at / per_channel, at % per_channel).map(Option::unwrap_or_default))
+        }
+        WindowOp::Unfold => {
+            let (plane, window) = (at / per_channel, at % per_channel);
+            cell(plane / (height * width), window, plane % (height * width)).unwrap_or(0.0)
+        }
+    };
+    (0..op.cells(windows)).map(value).collect()
+}
+
 impl Evaluator<'_> {
     fn input(&self, input: CInputId) -> &Dense {
         &self.inputs[input.as_u32() as usize]
@@ -93,7 +120,9 @@ impl Evaluator<'_> {
                 | CNode::RowCumulative(..)
                 | CNode::Cbind(..)
                 | CNode::DotProduct(..)
-                | CNode::VectMatMult(..) => panic!("{node:?} is no node of cells"),
+                | CNode::VectMatMult(..)
+                | CNode::Windows(..)
+                | CNode::Convolve(..) => panic!("{node:?} is no node of cells"),
             });
         }
     }
@@ -171,6 +200,15 @@ impl Evaluator<'_> {
                     let matrix = self.input(input);
                     let product = |k| all(a).iter().enumerate().map(|(l, x)| x * matrix.get(l, k)).sum();
                     (0..matrix.cols()).map(product).collect()
+                }
+                CNode::Windows(op, a, windows) => of_windows(op, &windows, all(a)),
+                CNode::Convolve(a, input, Filters { windows, .. }) => {
+                    let (filters, unfolded, windows) = (self.input(input), all(a), windows as usize);
+                    let product = |at: usize| {
+                        let filter = filters.row(at / windows).iter().enumerate();
+                        filter.map(|(k, x)| x * unfolded[k * windows + at % windows]).sum()
+                    };
+                    (0..len).map(product).collect()
                 }
                 CNode::SideCell(_) | CNode::SideColScalar(_) | CNode::OuterProduct => {
                     panic!("{node:?} is no node of rows")

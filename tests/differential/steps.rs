@@ -5,7 +5,7 @@ use super::tally::Tally;
 use fuseline_interp::oracle::OracleValue;
 use fuseline_ir::Value;
 use fuseline_ir::hop::{CastOp, DataGenOp, Function, HopOp, NaryOp, NumericFunction, ReorgOp, ShapeOp};
-use fuseline_ir::ops::{AggOp, BinaryOp, Direction, TernaryOp, UnaryOp};
+use fuseline_ir::ops::{AggOp, BinaryOp, Direction, TernaryOp, UnaryOp, Windows};
 use rand::RngExt;
 use rand::seq::IndexedRandom;
 
@@ -86,7 +86,8 @@ impl Generator {
                 self.add(HopOp::Reorg(op), &[x])
             }
             89..93 => self.range(tally),
-            93..96 => self.generate_matrix(),
+            93..95 => self.generate_matrix(),
+            95..96 => self.layers(),
             96..98 => self.function(tally),
             _ => self.scalar_step(tally),
         }
@@ -267,6 +268,81 @@ impl Generator {
         };
         let names = names.iter().map(|&name| name.to_owned()).collect();
         self.add(HopOp::Parameterized { function: Function::Numeric(function), names }, &inputs)
+    }
+
+    /// Layers of a network over rows as images: a convolution with a bias, what is negative cut off, and a pool, each of
+    /// them sometimes, and mostly an aggregate.
+    fn layers(&mut self) -> Option<usize> {
+        // The oracle looks at every window for every cell.
+        let mut images = self.matrix_of(|(rows, cols)| cols > 0 && (1..400).contains(&(rows * cols)))?;
+        let cells = self.dims_of(images)?.1;
+        let mut shape = self.shape_of(cells)?;
+        if self.random.random_bool(0.7) {
+            let windows = self.windows_over(shape);
+            let (count, of_filter) = (self.random.random_range(1..=3), windows.filter_cells());
+            let filters = self.filters(count, of_filter)?;
+            images = self.over_windows(NumericFunction::Conv2d, &[images, filters], &windows)?;
+            let [height, width] = windows.count();
+            shape = [count, height, width];
+            if self.random.random_bool(0.5) {
+                let width = self.literal(Value::I64(shape.iter().product::<usize>() as i64));
+                let bias = self.filters(count, 1)?;
+                let bias = self.add(HopOp::DataGen(DataGenOp::Expand), &[bias, width])?;
+                let op = if self.random.random_bool(0.7) { BinaryOp::Plus } else { BinaryOp::Mult };
+                images = self.add(HopOp::Binary(op), &[images, bias])?;
+            }
+        }
+        if self.random.random_bool(0.5) {
+            let zero = self.number(0.0);
+            images = self.add(HopOp::Binary(BinaryOp::Max), &[images, zero])?;
+        }
+        if self.random.random_bool(0.6) {
+            let windows = self.windows_over(shape);
+            let pool = *[NumericFunction::MaxPool, NumericFunction::AvgPool].choose(&mut self.random)?;
+            images = self.over_windows(pool, &[images], &windows)?;
+        }
+        match Direction::ALL.choose(&mut self.random) {
+            Some(&direction) if self.random.random_bool(0.7) => {
+                let op = *AggOp::ALL.choose(&mut self.random)?;
+                self.add(HopOp::AggUnary(op, direction), &[images])
+            }
+            _ => Some(images),
+        }
+    }
+
+    /// Channels, height and width of images of so many cells.
+    fn shape_of(&mut self, cells: usize) -> Option<[usize; 3]> {
+        let divisors = |of: usize| (1..=of).filter(move |&divisor| of.is_multiple_of(divisor)).collect::<Vec<_>>();
+        let channels = *divisors(cells).choose(&mut self.random)?;
+        let height = *divisors(cells / channels).choose(&mut self.random)?;
+        Some([channels, height, cells / channels / height])
+    }
+
+    /// Windows that fit such images, with their padding.
+    fn windows_over(&mut self, [channels, height, width]: [usize; 3]) -> Windows {
+        let image = [height, width];
+        let [stride, padding] = [1..=2, 0..=2].map(|range| [(); 2].map(|()| self.random.random_range(range.clone())));
+        let window = [0, 1].map(|axis| self.random.random_range(1..=(image[axis] + 2 * padding[axis]).min(3)));
+        Windows { channels, image, window, stride, padding }
+    }
+
+    /// A matrix of these dimensions, of the cells of another one.
+    fn filters(&mut self, rows: usize, cols: usize) -> Option<usize> {
+        if let Some(filters) = self.matrix_of(|dims| dims == (rows, cols)) {
+            return Some(filters);
+        }
+        let [count, len] = [rows, cols].map(|extent| self.literal(Value::I64(extent as i64)));
+        let cells = self.matrix_of(|dims| dims.0 * dims.1 == rows * cols).unwrap_or_else(|| self.number(2.0));
+        self.add(HopOp::DataGen(DataGenOp::Matrix), &[cells, count, len])
+    }
+
+    /// A function of images and their windows.
+    fn over_windows(&mut self, function: NumericFunction, inputs: &[usize], windows: &Windows) -> Option<usize> {
+        let Windows { channels, image, window, stride, padding } = *windows;
+        let extents = [&[channels][..], &image, &window, &stride, &padding].concat();
+        let extents: Vec<usize> = extents.into_iter().map(|extent| self.literal(Value::I64(extent as i64))).collect();
+        let op = HopOp::Parameterized { function: Function::Numeric(function), names: Vec::new() };
+        self.add(op, &[inputs, &extents].concat())
     }
 
     /// A convolution of rows as images of height 1, a pool of them, or a gradient of either by its own result.

@@ -20,7 +20,7 @@ const TESTS: &[&str] = &["tests", "testing", "brute_force"];
 
 /// All orders. Crates that are not here have none yet.
 const ORDERS: &[Order] = &[
-    Order { folder: "ops/src", path: "", modules: "math aggregate lowering table known" },
+    Order { folder: "ops/src", path: "", modules: "math aggregate lowering table known windows" },
     Order {
         folder: "ir/src",
         path: "",
@@ -75,7 +75,7 @@ const ORDERS: &[Order] = &[
     Order {
         folder: "passes/src/cost",
         path: "cost",
-        modules: "product work schedule sparse_rows sweeps outer vector constraints prediction",
+        modules: "product work schedule sweeps outer sparse_rows vector constraints prediction",
     },
     Order { folder: "passes/src/construct", path: "construct", modules: "builder canonical cells optimize rows" },
     Order {

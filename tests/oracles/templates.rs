@@ -316,6 +316,10 @@ pub(crate) const CALLS: &[&str] = &[
     "conv2d_backward_data({F}, {D}, input_shape=[2,2,3,3], filter_shape=[3,2,2,2], stride=[1,1], padding=[0,0])",
     "max_pool_backward({M}, {O}, input_shape=[2,2,3,3], pool_size=[2,2], stride=[1,1], padding=[0,0])",
     "avg_pool_backward({M}, {O}, input_shape=[2,2,3,3], pool_size=[2,2], stride=[1,1], padding=[0,0])",
+    "rowSums(max_pool(max(bias_add(conv2d({M}, {F}, input_shape=[2,2,3,3], filter_shape=[3,2,2,2], stride=[1,1], \
+     padding=[1,1]), matrix(\"1 -2 3\", rows=3, cols=1)), 0), input_shape=[2,3,4,4], pool_size=[2,2], stride=[2,2], \
+     padding=[0,0]))",
+    "colSums(avg_pool(max({M}, 0), input_shape=[2,2,3,3], pool_size=[2,2], stride=[1,1], padding=[0,0]))",
     "bias_add({M}, {b})",
     "bias_multiply({M}, {b})",
     // Casts, conditions, loops, functions.

@@ -1,5 +1,7 @@
 //! The families of primitives: one row gives a function type, its argument list as data, and the bodies.
 
+use fuseline_ops::Windows;
+
 /// The kind of one argument of a primitive, as a code generator declares it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ArgKind {
@@ -13,6 +15,8 @@ pub enum ArgKind {
     Offsets,
     /// CSR column indexes (`*const u32`).
     Columns,
+    /// How windows lie in an image (`*const Windows`).
+    Windows,
 }
 
 /// A type that primitives take.
@@ -34,6 +38,9 @@ impl Argument for *const usize {
 }
 impl Argument for *const u32 {
     const KIND: ArgKind = ArgKind::Columns;
+}
+impl Argument for *const Windows {
+    const KIND: ArgKind = ArgKind::Windows;
 }
 
 /// Calls a macro with every family: the function type, the constant of its argument kinds, the arguments, and the
@@ -121,6 +128,14 @@ macro_rules! for_each_family {
             }
             TileMatMultFn TILE_MAT_MULT (rows: usize, cols: usize, inner: usize, a: *const f64, a_row: usize, panels: *const f64, out: *mut f64, out_row: usize) {
                 tile_mat_mult [] = matrix::tile_mat_mult::<V>((rows, cols, inner), Rows::new(a, a_row), panels, out, out_row);
+            }
+            WindowsFn WINDOWS (rows: usize, windows: *const Windows, a: *const f64, a_row: usize, out: *mut f64, out_row: usize) {
+                max_pool [] = windows::pool::<windows::Largest>(rows, windows, Rows::new(a, a_row), out, out_row);
+                avg_pool [] = windows::pool::<windows::MeanOfAll>(rows, windows, Rows::new(a, a_row), out, out_row);
+                unfold [] = windows::unfold(rows, windows, Rows::new(a, a_row), out, out_row);
+            }
+            ConvolveFn CONVOLVE (rows: usize, filters: usize, len: usize, k: usize, a: *const f64, a_row: usize, b: *const f64, b_row: usize, out: *mut f64, out_row: usize) {
+                convolve [] = windows::convolve::<V>((rows, filters, len, k), Rows::new(a, a_row), Rows::new(b, b_row), out, out_row);
             }
             SampledProductFn SAMPLED_PRODUCT (rows: usize, row_offsets: *const usize, columns: *const u32, rank: usize, u: *const f64, u_row: usize, v: *const f64, v_row: usize, out: *mut f64) {
                 sampled_product [] = sampled::sampled_product::<V, N>(CsrRows::new(rows, row_offsets, columns, u), rank, Rows::new(u, u_row), Rows::new(v, v_row), out);

@@ -3,7 +3,7 @@
 use crate::family::*;
 use crate::isa::Isa;
 use crate::table::{Code, Primitives, primitives};
-use fuseline_ops::{AggOp, BinaryOp, Lowering, TernaryOp, UnaryOp};
+use fuseline_ops::{AggOp, BinaryOp, Lowering, TernaryOp, UnaryOp, WindowOp};
 use std::fmt;
 
 /// Which operands of a binary primitive are vectors, the others being one value per row.
@@ -82,6 +82,10 @@ pub enum Primitive {
     SampledProduct,
     /// `tile_mat_mult`
     TileMatMult,
+    /// `max_pool`, `avg_pool`, `unfold`
+    Windows(WindowOp),
+    /// `convolve`
+    Convolve,
 }
 
 impl Primitive {
@@ -113,7 +117,8 @@ impl Primitive {
             SparseDotProduct,
             SparseVectMatMult,
         ]);
-        all.extend([SparseMatMultAdd, SparseOuterMultAdd, SampledProduct, TileMatMult]);
+        all.extend([SparseMatMultAdd, SparseOuterMultAdd, SampledProduct, TileMatMult, Convolve]);
+        all.extend(WindowOp::ALL.iter().map(|&op| Windows(op)));
         all
     }
 
@@ -146,6 +151,8 @@ impl Primitive {
             }
             Primitive::SampledProduct => SAMPLED_PRODUCT,
             Primitive::TileMatMult => TILE_MAT_MULT,
+            Primitive::Windows(_) => WINDOWS,
+            Primitive::Convolve => CONVOLVE,
         }
     }
 
@@ -176,6 +183,8 @@ impl Primitive {
             Primitive::SparseOuterMultAdd => table.sparse_outer_mult_add as usize,
             Primitive::SampledProduct => table.sampled_product as usize,
             Primitive::TileMatMult => table.tile_mat_mult as usize,
+            Primitive::Windows(op) => table.of_windows(op) as usize,
+            Primitive::Convolve => table.convolve as usize,
         }
     }
 }
@@ -187,6 +196,15 @@ impl Primitives {
             Form::VectVect => &self.binary_vv,
             Form::VectScalar => &self.binary_vs,
             Form::ScalarVect => &self.binary_sv,
+        }
+    }
+
+    /// The function of windows.
+    pub(crate) fn of_windows(&self, op: WindowOp) -> WindowsFn {
+        match op {
+            WindowOp::MaxPool => self.max_pool,
+            WindowOp::AvgPool => self.avg_pool,
+            WindowOp::Unfold => self.unfold,
         }
     }
 }
@@ -218,6 +236,8 @@ impl fmt::Display for Primitive {
             Primitive::SparseOuterMultAdd => f.write_str("sparse_outer_mult_add"),
             Primitive::SampledProduct => f.write_str("sampled_product"),
             Primitive::TileMatMult => f.write_str("tile_mat_mult"),
+            Primitive::Windows(op) => write!(f, "{op}"),
+            Primitive::Convolve => f.write_str("convolve"),
         }
     }
 }

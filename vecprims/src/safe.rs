@@ -7,7 +7,7 @@ use crate::panels::Panels;
 use crate::primitive::Form;
 use crate::table::Primitives;
 use crate::tile::{CsrTile, Operand, Tile, TileMut, check_columns, check_offsets};
-use fuseline_ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};
+use fuseline_ops::{AggOp, BinaryOp, TernaryOp, UnaryOp, WindowOp, Windows};
 
 /// Panics for means and variances where only aggregates that merge are meant.
 fn check_merges(op: AggOp) {
@@ -309,5 +309,32 @@ impl Primitives {
         let (out_values, function) = (out.covering(rows, cols), self.tile_mat_mult);
         // SAFETY: tiles and panels cover the extents, `out` is borrowed exclusively, and the table is this machine's.
         unsafe { function(rows, cols, inner, a_values, a.row_stride, columns, out_values, out.row_stride) }
+    }
+    /// Of each row of `a`, which is an image, what is computed of its windows.
+    pub fn windows(&self, op: WindowOp, rows: usize, windows: &Windows, a: Tile<'_>, mut out: TileMut<'_>) {
+        assert!(windows.is_valid(), "there are such windows");
+        let (a_values, out_values) = (a.covering(rows, windows.image_cells()), out.covering(rows, op.cells(windows)));
+        let function = self.of_windows(op);
+        // SAFETY: the tiles cover images and results, `out` is borrowed exclusively, and the table is this machine's.
+        unsafe { function(rows, windows, a_values, a.row_stride, out_values, out.row_stride) }
+    }
+
+    /// The product of `filters` rows of `len` values, those of `b`, with each row of `a`, which is a matrix of `len` rows
+    /// of `k` values.
+    pub fn convolve(
+        &self,
+        rows: usize,
+        (filters, len, k): (usize, usize, usize),
+        a: Tile<'_>,
+        b: Tile<'_>,
+        mut out: TileMut<'_>,
+    ) {
+        let (unfolded, result) = (len.checked_mul(k), filters.checked_mul(k));
+        let (a_values, b_values) =
+            (a.covering(rows, unfolded.expect("cells can be addressed")), b.covering(filters, len));
+        let out_values = out.covering(rows, result.expect("cells can be addressed"));
+        let (function, a_row, b_row) = (self.convolve, a.row_stride, b.row_stride);
+        // SAFETY: the tiles cover the extents, `out` is borrowed exclusively, and the table is this machine's.
+        unsafe { function(rows, filters, len, k, a_values, a_row, b_values, b_row, out_values, out.row_stride) }
     }
 }

@@ -4,12 +4,12 @@ use crate::body::elementwise::{self, Operand};
 use crate::body::product::{self, Rows};
 use crate::body::reduce::{Aggregate, Max, Mean, Min, Nnz, Prod, Sum, SumSq, Var};
 use crate::body::sparse::{self, CsrRows};
-use crate::body::{column, copy as copies, matrix, positions, rows, sampled, scaled};
+use crate::body::{column, copy as copies, matrix, positions, rows, sampled, scaled, windows};
 use crate::family::*;
 use crate::isa::Isa;
 use crate::kernel::{Elementwise, binary_entries, ternary_entries, unary_entries};
 use crate::vector::{BLOCK, Element};
-use fuseline_ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};
+use fuseline_ops::{AggOp, BinaryOp, TernaryOp, UnaryOp, Windows};
 
 /// The primitives of one instruction set. Tables over operations are in the order of `ALL`.
 #[derive(Debug)]
@@ -47,6 +47,10 @@ pub struct Primitives {
     pub(crate) sparse_outer_mult_add: SparseMatMultFn,
     pub(crate) sampled_product: SampledProductFn,
     pub(crate) tile_mat_mult: TileMatMultFn,
+    pub(crate) max_pool: WindowsFn,
+    pub(crate) avg_pool: WindowsFn,
+    pub(crate) unfold: WindowsFn,
+    pub(crate) convolve: ConvolveFn,
     /// Functions from registers to registers.
     pub(crate) math_unary: [Code; UnaryOp::ALL.len()],
     pub(crate) math_binary: [Code; BinaryOp::ALL.len()],
@@ -127,6 +131,10 @@ macro_rules! define_isa {
                 sparse_outer_mult_add,
                 sampled_product,
                 tile_mat_mult,
+                max_pool,
+                avg_pool,
+                unfold,
+                convolve,
                 math_unary: math_codes!(unary_entries, math_unary, UnaryOp, ($register)),
                 math_binary: math_codes!(binary_entries, math_binary, BinaryOp, ($register, $register)),
             };

@@ -5,8 +5,8 @@ use super::frame::{Frame, InterpKernel, matrix};
 use super::output;
 use super::value::{Memory, Place, Value};
 use cranelift_entity::EntityRef;
-use fuseline_ir::cplan::{CInputId, CNode, CNodeId};
-use fuseline_ir::ops::AggOp;
+use fuseline_ir::cplan::{CInputId, CNode, CNodeId, Filters};
+use fuseline_ir::ops::{AggOp, WindowOp, Windows};
 use fuseline_skeletons::abi::{Context, Kernel, Main, Output, Unit, UnitSize, has_sparse_entry};
 use fuseline_vecprims::{Tile, TileMut};
 use smallvec::SmallVec;
@@ -64,6 +64,8 @@ impl<'a> Frame<'a> {
             CNode::Cbind(left, right) => self.cbind(id, left, right),
             CNode::DotProduct(left, right) => self.dot_product(left, right),
             CNode::VectMatMult(operand, input) => self.vect_mat_mult(id, operand, input),
+            CNode::Windows(op, operand, windows) => self.windows(id, op, operand, &windows),
+            CNode::Convolve(operand, input, filters) => self.convolve(id, operand, input, filters),
         }
     }
 
@@ -207,5 +209,26 @@ impl<'a> Frame<'a> {
             }
         });
         Value::rows(place, k.max(1), k)
+    }
+    fn windows(&mut self, id: CNodeId, op: WindowOp, operand: CNodeId, windows: &Windows) -> Value {
+        let (primitives, operand) = (self.kernel.primitives, self.value(operand));
+        let (rows, len) = (if operand.by_row { self.unit.rows } else { 1 }, op.cells(windows));
+        let place = self.fill_from(self.start_of(id), rows * len, |memory, out| {
+            primitives.windows(op, rows, windows, memory.tile(operand), TileMut::new(out, len));
+        });
+        Value { place, by_row: operand.by_row, by_col: true, row_stride: len, len }
+    }
+
+    fn convolve(&mut self, id: CNodeId, operand: CNodeId, input: CInputId, filters: Filters) -> Value {
+        let (primitives, operand) = (self.kernel.primitives, self.value(operand));
+        let Filters { count, windows } = filters;
+        let (filters, windows) = (count as usize, windows as usize);
+        let (rows, len) = (if operand.by_row { self.unit.rows } else { 1 }, filters * windows);
+        let extents = (filters, operand.len / windows, windows);
+        let place = self.fill_from(self.start_of(id), rows * len, |memory, out| {
+            let side = matrix(memory.side(input.index()));
+            primitives.convolve(rows, extents, memory.tile(operand), side, TileMut::new(out, len));
+        });
+        Value { place, by_row: operand.by_row, by_col: true, row_stride: len, len }
     }
 }

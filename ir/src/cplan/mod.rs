@@ -9,7 +9,7 @@
 //! non-zeros); each node computes its value for the whole unit before the next node does.
 
 use crate::ops::math::with_one_nan;
-use crate::ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};
+use crate::ops::{AggOp, BinaryOp, TernaryOp, UnaryOp, WindowOp, Windows};
 use crate::template::{Space, TemplateType};
 use crate::types::Element;
 use cranelift_entity::{PrimaryMap, entity_impl};
@@ -117,6 +117,15 @@ impl ColumnRange {
     }
 }
 
+/// The filters of a convolution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Filters {
+    /// How many filters there are.
+    pub count: u32,
+    /// How many windows they are multiplied with.
+    pub windows: u32,
+}
+
 /// A basic operation.
 ///
 /// "Cell (i, j)" is the cell of the current unit; in Row plans `i` is the current row.
@@ -159,6 +168,11 @@ pub enum CNode {
     DotProduct(CNodeId, CNodeId),
     /// Row: a vector of length l times a whole side matrix (l x k). A vector of length k.
     VectMatMult(CNodeId, CInputId),
+    /// Row: what is computed of the windows of an image, which is a vector. A vector.
+    Windows(WindowOp, CNodeId, Windows),
+    /// Row: a whole side matrix of filters (f x l) times a vector that is an unfolded image (l x k, row by row). A vector
+    /// of length f * k.
+    Convolve(CNodeId, CInputId, Filters),
 }
 
 impl CNode {
@@ -166,9 +180,12 @@ impl CNode {
     pub fn operands(&self) -> smallvec::SmallVec<[CNodeId; 3]> {
         use smallvec::smallvec;
         match *self {
-            CNode::Unary(_, a) | CNode::RowAgg(_, a) | CNode::RowCumulative(_, a) | CNode::VectMatMult(a, _) => {
-                smallvec![a]
-            }
+            CNode::Unary(_, a)
+            | CNode::RowAgg(_, a)
+            | CNode::RowCumulative(_, a)
+            | CNode::VectMatMult(a, _)
+            | CNode::Windows(_, a, _)
+            | CNode::Convolve(a, ..) => smallvec![a],
             CNode::Binary(_, a, b) | CNode::DotProduct(a, b) | CNode::Cbind(a, b) => smallvec![a, b],
             CNode::Ternary(_, a, b, c) => smallvec![a, b, c],
             CNode::Main
@@ -197,6 +214,8 @@ impl CNode {
             CNode::RowCumulative(op, a) => CNode::RowCumulative(op, map(a)),
             CNode::Cbind(a, b) => CNode::Cbind(map(a), map(b)),
             CNode::VectMatMult(a, input) => CNode::VectMatMult(map(a), input),
+            CNode::Windows(op, a, windows) => CNode::Windows(op, map(a), windows),
+            CNode::Convolve(a, input, filters) => CNode::Convolve(map(a), input, filters),
             CNode::Binary(op, a, b) => CNode::Binary(op, map(a), map(b)),
             CNode::DotProduct(a, b) => CNode::DotProduct(map(a), map(b)),
             CNode::Ternary(op, a, b, c) => CNode::Ternary(op, map(a), map(b), map(c)),
@@ -214,7 +233,8 @@ impl CNode {
             | CNode::SideColScalar(input)
             | CNode::SideRow(input, _)
             | CNode::SideVector(input)
-            | CNode::VectMatMult(_, input) => Some(input),
+            | CNode::VectMatMult(_, input)
+            | CNode::Convolve(_, input, _) => Some(input),
             CNode::Literal(_)
             | CNode::RowIndex
             | CNode::OuterProduct
@@ -224,7 +244,8 @@ impl CNode {
             | CNode::RowAgg(..)
             | CNode::RowCumulative(..)
             | CNode::Cbind(..)
-            | CNode::DotProduct(..) => None,
+            | CNode::DotProduct(..)
+            | CNode::Windows(..) => None,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The shapes of a plan's values: which are vectors, and how long.
 
-use super::{CNode, CNodeId, CPlan, ColumnRange, Length};
+use super::{CNode, CNodeId, CPlan, ColumnRange, Filters, Length};
+use crate::ops::{WindowOp, Windows};
 use crate::template::Space;
 use cranelift_entity::{EntitySet, SecondaryMap};
 
@@ -49,6 +50,18 @@ impl Shapes {
     }
 }
 
+/// How many values are computed of the windows of an image; 0 of what the verifier refuses.
+fn window_values(op: WindowOp, windows: &Windows) -> u32 {
+    if windows.is_valid() { u32::try_from(op.cells(windows)).unwrap_or(0) } else { 0 }
+}
+
+impl Filters {
+    /// How many values a convolution of an image has.
+    pub fn values(self) -> u32 {
+        self.count.saturating_mul(self.windows)
+    }
+}
+
 impl CPlan {
     /// The shapes of all values, from operands to users. Row plans alone have vectors.
     pub fn shapes(&self) -> Shapes {
@@ -61,6 +74,8 @@ impl CPlan {
                 CNode::SideRow(_, ColumnRange::Part { first, end }) => vector(Length::Const(end.saturating_sub(first))),
                 CNode::SideRow(input, ColumnRange::All) | CNode::VectMatMult(_, input) => vector(Length::Cols(input)),
                 CNode::SideVector(input) => vector(Length::Cells(input)),
+                CNode::Windows(op, _, windows) => vector(Length::Const(window_values(op, &windows))),
+                CNode::Convolve(_, _, filters) => vector(Length::Const(filters.values())),
                 CNode::Cbind(..) => vector(Length::Cbind(id)),
                 CNode::RowCumulative(..) | CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..) => {
                     let operands = node.operands();

@@ -18,7 +18,7 @@ fn random_plan(random: &mut Random) -> CPlan {
         let input = CInputId::from_u32(random.below(plan.inputs.len()) as u32);
         let mut node = || CNodeId::from_u32(random.below(plan.nodes.len()) as u32);
         let (a, b, c) = (node(), node(), node());
-        let node = match random.below(19) {
+        let node = match random.below(21) {
             0 => CNode::Main,
             1 => CNode::Scalar(input),
             2 => CNode::Literal(Bits::new(random.f64())),
@@ -37,6 +37,8 @@ fn random_plan(random: &mut Random) -> CPlan {
             15 => CNode::RowIndex,
             16 => CNode::RowCumulative(random.pick(AggOp::ALL), a),
             17 => CNode::Cbind(a, b),
+            18 => CNode::Windows(random.pick(WindowOp::ALL), a, random_windows(random)),
+            19 => CNode::Convolve(a, input, Filters { count: random.below(4) as u32, windows: random.below(9) as u32 }),
             _ => CNode::Binary(random.pick(BinaryOp::ALL), a, b),
         };
         plan.nodes.push(node);
@@ -46,6 +48,13 @@ fn random_plan(random: &mut Random) -> CPlan {
         plan.outputs.push(output);
     }
     plan
+}
+
+/// Windows, some of which do not fit.
+fn random_windows(random: &mut Random) -> Windows {
+    let mut pair = || [random.below(4), random.below(5)];
+    let [image, window, stride, padding] = [pair(), pair(), pair(), pair()];
+    Windows { channels: random.below(3), image, window, stride, padding }
 }
 
 /// An output that the variant has.
@@ -82,6 +91,9 @@ fn every_variant_and_operation_prints_and_parses() {
         plan.nodes.extend(TernaryOp::ALL.iter().map(|&op| CNode::Ternary(op, main, main, main)));
         plan.nodes.extend(AggOp::ALL.iter().map(|&op| CNode::RowAgg(op, main)));
         plan.nodes.extend(AggOp::ALL.iter().map(|&op| CNode::RowCumulative(op, main)));
+        let windows = Windows { channels: 2, image: [3, 4], window: [2, 3], stride: [1, 2], padding: [0, 5] };
+        plan.nodes.extend(WindowOp::ALL.iter().map(|&op| CNode::Windows(op, main, windows)));
+        plan.nodes.push(CNode::Convolve(main, MAIN, Filters { count: 7, windows: 9 }));
         assert_eq!(parse(&plan.to_string()), Ok(plan));
     }
 }
@@ -202,6 +214,40 @@ fn inputs_of_other_elements_are_other_plans_which_are_refused() {
     assert!(computed != stored && computed.content_hash() != stored.content_hash());
     assert!(computed.verify().is_ok());
     check_verifier_errors(&singles, &expect!["in1: matrices of f32 are stored, not computed with"]);
+}
+
+#[test]
+fn windows_fit_what_they_lie_in() {
+    check_verifier_errors(
+        "cplan row no_agg_const sparse_safe=false {
+           in0 = matrix
+           in1 = matrix
+           %0 = main
+           %1 = max_pool %0, 2x3x4 window=2x2 stride=1x1 padding=0x0
+           %2 = avg_pool %1, 1x2x5 window=1x1 stride=1x1 padding=0x0
+           %3 = unfold %0, 1x3x3 window=4x1 stride=1x1 padding=0x0
+           %4 = unfold %0, 1x3x3 window=2x2 stride=0x1 padding=0x0
+           %5 = unfold %0, 1x3x3 window=2x2 stride=1x1 padding=0x0
+           %6 = convolve %5, in1 filters=2 windows=5
+           %7 = convolve %5, in1 filters=2 windows=0
+           %8 = row_agg.sum %0
+           %9 = max_pool %8, 1x1x1 window=1x1 stride=1x1 padding=0x0
+           %10 = convolve %9, in1 filters=2 windows=1
+           %11 = cbind %2, %3
+           %12 = cbind %11, %4
+           %13 = cbind %12, %6
+           %14 = cbind %13, %7
+           %15 = cbind %14, %10
+           out %15
+         }",
+        &expect![[r#"
+            %2: the length of %1 is 12, not 10
+            %3: there are no windows 1x3x3 window=4x1 stride=1x1 padding=0x0
+            %4: there are no windows 1x3x3 window=2x2 stride=0x1 padding=0x0
+            %6: %5 has 16 values, which are not rows of 5 windows
+            %7: there are no products of 2 filters and 0 windows
+            %9: %8 is a scalar where a vector is needed"#]],
+    );
 }
 
 #[test]

@@ -14,8 +14,8 @@
 //! `ring` is the number of row vectors in memory at a time ([`RowBuffers`](super::RowBuffers)); it follows from the
 //! plan, may be left out, and is checked.
 
-use super::{Bits, CInput, CInputId, CNode, CNodeId, COutput, CPlan, ColumnRange, StatedOutput, Variant};
-use crate::ops::{AggOp, BinaryOp, TernaryOp, UnaryOp};
+use super::{Bits, CInput, CInputId, CNode, CNodeId, COutput, CPlan, ColumnRange, Filters, StatedOutput, Variant};
+use crate::ops::{AggOp, BinaryOp, TernaryOp, UnaryOp, WindowOp, Windows};
 use crate::text::{Cursor, Ids, Lines, ParseError, ParseErrors, parse_f64};
 use crate::types::{DataType, Value};
 use std::fmt;
@@ -52,6 +52,8 @@ impl CNode {
             CNode::Cbind(..) => "cbind".to_owned(),
             CNode::DotProduct(..) => "dot_product".to_owned(),
             CNode::VectMatMult(..) => "vect_mat_mult".to_owned(),
+            CNode::Windows(op, ..) => op.mnemonic().to_owned(),
+            CNode::Convolve(..) => "convolve".to_owned(),
         }
     }
 }
@@ -71,7 +73,11 @@ impl fmt::Display for CNode {
         for (position, operand) in operands.enumerate() {
             write!(f, "{} {operand}", if position > 0 { "," } else { "" })?;
         }
-        Ok(())
+        match self {
+            CNode::Windows(_, _, windows) => write!(f, ", {windows}"),
+            CNode::Convolve(_, _, Filters { count, windows }) => write!(f, " filters={count} windows={windows}"),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -272,6 +278,12 @@ impl Parser {
             let op: AggOp = op.parse().map_err(|message: String| line.error(message))?;
             return Ok(self.operands(line)?.map(|[a]| CNode::RowCumulative(op, a)));
         }
+        if let Some(op) = WindowOp::from_mnemonic(mnemonic) {
+            let operand = self.nodes.reference(line)?;
+            line.expect(',')?;
+            let windows = windows(line)?;
+            return Ok(operand.map(|operand| CNode::Windows(op, operand, windows)));
+        }
         Ok(match mnemonic {
             "main" => Some(CNode::Main),
             "outer_product" => Some(CNode::OuterProduct),
@@ -298,6 +310,13 @@ impl Parser {
                 line.expect(',')?;
                 let input = self.inputs.reference(line)?;
                 operand.zip(input).map(|(operand, input)| CNode::VectMatMult(operand, input))
+            }
+            "convolve" => {
+                let operand = self.nodes.reference(line)?;
+                line.expect(',')?;
+                let input = self.inputs.reference(line)?;
+                let filters = filters(line)?;
+                operand.zip(input).map(|(operand, input)| CNode::Convolve(operand, input, filters))
             }
             other => return Err(line.error(format!("`{other}` is no operation"))),
         })
@@ -344,6 +363,35 @@ impl Parser {
 fn literal(line: &mut Cursor<'_>) -> Result<Bits, ParseError> {
     let value = parse_f64(line.word("a double")?);
     value.map(Bits::new).ok_or_else(|| line.error("expected a double such as `1.0`"))
+}
+
+/// `filters=8 windows=36`
+fn filters(line: &mut Cursor<'_>) -> Result<Filters, ParseError> {
+    let mut number = |name: &str| {
+        line.expect_word(name)?;
+        line.expect('=')?;
+        line.parsed("a number")
+    };
+    Ok(Filters { count: number("filters")?, windows: number("windows")? })
+}
+
+/// `3x8x8 window=2x2 stride=2x2 padding=0x0`
+fn windows(line: &mut Cursor<'_>) -> Result<Windows, ParseError> {
+    let [channels, height, width] = extents(line, "the channels, height and width of an image")?;
+    let mut pair = |name: &str| {
+        line.expect_word(name)?;
+        line.expect('=')?;
+        extents(line, "a number of rows and one of columns, such as `2x2`")
+    };
+    let (window, stride, padding) = (pair("window")?, pair("stride")?, pair("padding")?);
+    Ok(Windows { channels, image: [height, width], window, stride, padding })
+}
+
+/// Numbers with an `x` between them.
+fn extents<const N: usize>(line: &mut Cursor<'_>, what: &str) -> Result<[usize; N], ParseError> {
+    let numbers: Result<Vec<usize>, _> = line.word(what)?.split('x').map(str::parse).collect();
+    let extents = numbers.ok().and_then(|numbers| numbers.try_into().ok());
+    extents.ok_or_else(|| line.error(format!("expected {what}")))
 }
 
 fn fixed_column(line: &mut Cursor<'_>) -> Result<u32, ParseError> {

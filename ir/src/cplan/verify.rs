@@ -1,9 +1,10 @@
 //! The verifier of CPlans: what templates, backends and skeletons may rely on.
 
 use super::{
-    CInput, CInputId, CNode, CNodeId, COutput, CPlan, ColumnRange, Length, MAIN, ProductOrder, RowType, Shape, Shapes,
-    Variant,
+    CInput, CInputId, CNode, CNodeId, COutput, CPlan, ColumnRange, Filters, Length, MAIN, ProductOrder, RowType, Shape,
+    Shapes, Variant,
 };
+use crate::ops::Windows;
 use crate::template::Space;
 pub use crate::verifier::VerifierErrors;
 use cranelift_entity::{EntityRef, EntitySet};
@@ -123,6 +124,28 @@ impl Verifier<'_> {
                 self.errors.check(op.is_cumulative(), id, format!("{op} has no cumulative form"));
                 self.vector(id, operand);
             }
+            CNode::Windows(op, operand, windows) => {
+                let are_counted = |windows: &Windows| {
+                    let counts = [windows.image_cells(), op.cells(windows)];
+                    counts.iter().all(|count| u32::try_from(*count).is_ok())
+                };
+                let exist = windows.is_valid() && are_counted(&windows);
+                self.errors.check(exist, id, format!("there are no windows {windows}"));
+                if exist {
+                    self.length_of(id, operand, windows.image_cells() as u32);
+                }
+            }
+            CNode::Convolve(operand, _, filters) => {
+                let Filters { count, windows } = filters;
+                let exist = count.checked_mul(windows).is_some_and(|values| values > 0);
+                self.errors.check(exist, id, format!("there are no products of {count} filters and {windows} windows"));
+                if self.vector(id, operand)
+                    && let Some(Length::Const(cells)) = self.length(operand)
+                {
+                    let message = format!("{operand} has {cells} values, which are not rows of {windows} windows");
+                    self.errors.check(windows == 0 || cells.is_multiple_of(windows), id, message);
+                }
+            }
             // Operands of any lengths.
             CNode::Cbind(..) => {}
             CNode::DotProduct(left, right) => {
@@ -146,6 +169,8 @@ impl Verifier<'_> {
             CNode::Cbind(..) => (space == Space::Rows, "cbind"),
             CNode::DotProduct(..) => (space == Space::Rows, "dot_product"),
             CNode::VectMatMult(..) => (space == Space::Rows, "vect_mat_mult"),
+            CNode::Windows(op, ..) => (space == Space::Rows, op.mnemonic()),
+            CNode::Convolve(..) => (space == Space::Rows, "convolve"),
             CNode::OuterProduct => (space == Space::Factors, "outer_product"),
             CNode::Main
             | CNode::Scalar(_)
@@ -184,6 +209,16 @@ impl Verifier<'_> {
         let is_vector = self.length(operand).is_some();
         self.errors.check(is_vector, id, format!("{operand} is a scalar where a vector is needed"));
         is_vector
+    }
+
+    /// Checks that a value is a vector that may be so long.
+    fn length_of(&mut self, id: CNodeId, operand: CNodeId, length: u32) {
+        if self.vector(id, operand)
+            && let Some(actual) = self.length(operand)
+        {
+            let message = format!("the length of {operand} is {actual}, not {length}");
+            self.errors.check(may_equal(actual, Length::Const(length)), id, message);
+        }
     }
 
     fn equal_lengths(&mut self, id: CNodeId, node: &CNode) {

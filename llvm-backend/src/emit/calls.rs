@@ -4,10 +4,11 @@ use super::memory::{CellAddress, Operand, View};
 use super::unit::Fact;
 use super::{Emit, Emitter, set_nounwind};
 use crate::schedule::Extent;
-use fuseline_ir::cplan::{CInputId, CNode, CNodeId};
-use fuseline_ir::ops::{AggOp, TernaryOp};
+use fuseline_ir::cplan::{CInputId, CNode, CNodeId, Filters};
+use fuseline_ir::ops::{AggOp, TernaryOp, WindowOp, Windows};
 use fuseline_ir::template::Space;
 use fuseline_vecprims::{ArgKind, Form, Primitive};
+use inkwell::module::Linkage;
 use inkwell::types::{BasicMetadataTypeEnum, FunctionType};
 use inkwell::values::{BasicMetadataValueEnum, FunctionValue, IntValue, PointerValue};
 
@@ -102,7 +103,9 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let kind = |kind: &ArgKind| -> BasicMetadataTypeEnum<'ctx> {
             match kind {
                 ArgKind::Usize => self.i64().into(),
-                ArgKind::Values | ArgKind::ValuesMut | ArgKind::Offsets | ArgKind::Columns => self.pointer().into(),
+                ArgKind::Values | ArgKind::ValuesMut | ArgKind::Offsets | ArgKind::Columns | ArgKind::Windows => {
+                    self.pointer().into()
+                }
             }
         };
         let parameters: Vec<BasicMetadataTypeEnum<'ctx>> = primitive.signature().iter().map(kind).collect();
@@ -129,6 +132,8 @@ impl<'ctx> Emitter<'_, 'ctx> {
             CNode::Cbind(a, b) => return self.concatenation(id, [a, b]),
             CNode::DotProduct(a, b) => self.dot_product(id, a, b),
             CNode::VectMatMult(a, input) => self.vector_matrix_product(id, a, input),
+            CNode::Windows(op, a, ref windows) => self.windows(id, op, a, windows),
+            CNode::Convolve(a, input, filters) => self.convolution(id, a, input, filters),
             ref node => unreachable!("{node:?} is no operation, so no step calls a primitive for it"),
         };
         Ok(vec![call?])
@@ -280,6 +285,35 @@ impl<'ctx> Emitter<'_, 'ctx> {
             .with(length)
             .with_view(out);
         Ok(Call::new(Primitive::VectMatMult, arguments))
+    }
+
+    fn windows(&mut self, id: CNodeId, op: WindowOp, a: CNodeId, windows: &Windows) -> Emit<Call<'ctx>> {
+        let arguments = Arguments::numbers([self.number(Fact::Rows)?]).with(self.windows_record(windows));
+        let arguments = arguments.with_view(self.operand(a)?).with_view(self.operand(id)?);
+        Ok(Call::new(Primitive::Windows(op), arguments))
+    }
+
+    /// The windows as a constant, laid out as primitives take them.
+    fn windows_record(&self, windows: &Windows) -> PointerValue<'ctx> {
+        let Windows { channels, image, window, stride, padding } = *windows;
+        let numbers = [&[channels][..], &image, &window, &stride, &padding].concat();
+        let numbers: Vec<IntValue<'ctx>> = numbers.into_iter().map(|number| self.index(number as u64)).collect();
+        let record = self.i64().const_array(&numbers);
+        let global = self.module.add_global(record.get_type(), None, "windows");
+        global.set_initializer(&record);
+        global.set_constant(true);
+        global.set_linkage(Linkage::Private);
+        global.as_pointer_value()
+    }
+
+    fn convolution(&mut self, id: CNodeId, a: CNodeId, input: CInputId, filters: Filters) -> Emit<Call<'ctx>> {
+        let (rows, cells) = (self.number(Fact::Rows)?, self.number(Fact::SideCols(input))?);
+        let [count, windows] = [filters.count, filters.windows].map(|number| self.index(number.into()));
+        let arguments = Arguments::numbers([rows, count, cells, windows])
+            .with_view(self.operand(a)?)
+            .with_view(self.stored_matrix(input)?)
+            .with_view(self.operand(id)?);
+        Ok(Call::new(Primitive::Convolve, arguments))
     }
 
     /// The rows of a side matrix, as stored.

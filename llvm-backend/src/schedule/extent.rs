@@ -62,9 +62,12 @@ pub(crate) fn extents(plan: &CPlan, entry: Entry) -> SecondaryMap<CNodeId, Exten
             CNode::SideRowScalar(..) | CNode::RowIndex | CNode::RowAgg(..) | CNode::DotProduct(..) => Extent::Rows,
             CNode::Main if is_row => Extent::Vector(Length::Main),
             CNode::Main | CNode::SideCell(_) | CNode::SideColScalar(_) | CNode::OuterProduct => entry.cells(),
-            CNode::SideRow(..) | CNode::SideVector(_) | CNode::VectMatMult(..) | CNode::Cbind(..) => {
-                vector(&shapes, id)
-            }
+            CNode::SideRow(..)
+            | CNode::SideVector(_)
+            | CNode::VectMatMult(..)
+            | CNode::Cbind(..)
+            | CNode::Windows(..)
+            | CNode::Convolve(..) => vector(&shapes, id),
             CNode::RowCumulative(..) | CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..) => {
                 let operands = node.operands();
                 operands.iter().map(|&operand| extents[operand]).reduce(join).unwrap_or_default()

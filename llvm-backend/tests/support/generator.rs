@@ -3,10 +3,10 @@
 
 use super::{RANGE, Values, WIDTH};
 use fuseline_ir::cplan::{
-    Bits, CInput, CInputId, CNode, CNodeId, CPlan, CellType, ColumnRange, OuterType, RowType, StatedOutput, Variant,
-    VerifiedCPlan,
+    Bits, CInput, CInputId, CNode, CNodeId, CPlan, CellType, ColumnRange, Filters, OuterType, RowType, StatedOutput,
+    Variant, VerifiedCPlan,
 };
-use fuseline_ir::ops::{AggOp, BinaryOp, BinaryZero, TernaryOp, UnaryOp};
+use fuseline_ir::ops::{AggOp, BinaryOp, BinaryZero, TernaryOp, UnaryOp, WindowOp, Windows};
 use fuseline_ir::template::Space;
 use std::collections::HashMap;
 
@@ -19,6 +19,9 @@ struct Cells {
 
 /// A vector as long as the main row.
 const LONG: Cells = Cells { main_rows: 1, more: 0 };
+
+/// The longest vector that is taken for an image.
+const MOST_IMAGE_CELLS: usize = 24;
 
 struct Generator {
     random: Values,
@@ -127,7 +130,7 @@ impl Generator {
         let alike: Vec<CNodeId> = self.vectors.iter().filter(|(_, other)| *other == cells).map(|(id, _)| *id).collect();
         let takes_sparse = !self.sparse.is_empty() && self.random.below(2) == 0;
         let reduced = takes_sparse.then(|| self.pick(&self.sparse.clone()));
-        match self.random.below(9) {
+        match self.random.below(11) {
             0..3 => {
                 let mut operands = alike;
                 let scalar = self.pick(&self.scalars.clone());
@@ -157,6 +160,21 @@ impl Generator {
                 }
             }
             7 => self.concatenation((vector, cells)),
+            8 | 9 if cells.main_rows > 0 || cells.more > MOST_IMAGE_CELLS => {}
+            8 => {
+                let windows = self.windows(cells.more);
+                let op = self.pick(WindowOp::ALL);
+                let more = op.cells(&windows);
+                self.vector(CNode::Windows(op, vector, windows), Cells { main_rows: 0, more });
+            }
+            9 => {
+                let factor = self.insert_matrix();
+                let windows: Vec<usize> = (1..=cells.more).filter(|&count| cells.more.is_multiple_of(count)).collect();
+                let (count, windows) = (1 + self.random.below(3), self.pick(&windows));
+                let filters = Filters { count: count as u32, windows: windows as u32 };
+                let more = count * windows;
+                self.vector(CNode::Convolve(vector, factor, filters), Cells { main_rows: 0, more });
+            }
             _ => {
                 let factor = self.insert_matrix();
                 let operand = reduced.unwrap_or(vector);
@@ -190,6 +208,16 @@ impl Generator {
         };
         let id = self.plan.nodes.push(node);
         self.sparse.push(id);
+    }
+
+    /// Windows over an image of so many cells.
+    fn windows(&mut self, cells: usize) -> Windows {
+        let channels = if cells.is_multiple_of(2) { 1 + self.random.below(2) } else { 1 };
+        let image = [1, cells / channels];
+        let padding = [self.random.below(2), self.random.below(3)];
+        let window = [0, 1].map(|axis| 1 + self.random.below((image[axis] + 2 * padding[axis]).min(3)));
+        let stride = [1 + self.random.below(2), 1 + self.random.below(2)];
+        Windows { channels, image, window, stride, padding }
     }
 
     /// A new matrix input in front of the scalar one.

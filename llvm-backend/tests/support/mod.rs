@@ -196,6 +196,9 @@ impl UnitMemory {
                 let by_position = is_sparse && (plan.space() != Space::Rows || found.has_input(input));
                 let factor_rows = match node {
                     CNode::VectMatMult(operand, _) => length(plan, *operand, cols, &sides),
+                    CNode::Convolve(operand, _, filters) => {
+                        length(plan, *operand, cols, &sides) / filters.windows as usize
+                    }
                     _ => 0,
                 };
                 let side = side(node, (rows, cols), factor_rows, by_position.then_some(positions), &mut values);
@@ -283,6 +286,11 @@ fn side(
             let transposed =
                 (0..WIDTH).flat_map(|j| (0..factor_rows).map(move |i| (i, j))).map(|(i, j)| stored[i * WIDTH + j]);
             SideMemory { transposed: transposed.collect(), row_stride: WIDTH, ..packed(stored, WIDTH) }
+        }
+        // The rows of a filter's factor are its columns.
+        (CNode::Convolve(_, _, filters), _) => {
+            let row_stride = factor_rows + 1;
+            SideMemory { row_stride, ..packed(values.vector(filters.count as usize * row_stride), factor_rows) }
         }
         _ => SideMemory::default(),
     }

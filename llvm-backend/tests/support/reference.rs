@@ -1,8 +1,8 @@
 //! The execution contract, written down once more as plainly as possible: one value at a time.
 
 use super::{FIRST_ROW, RANGE, UnitMemory, WIDTH};
-use fuseline_ir::cplan::{CInputId, CNode, CNodeId, COutput, CPlan, FACTOR_U, FACTOR_V, Length};
-use fuseline_ir::ops::AggOp;
+use fuseline_ir::cplan::{CInputId, CNode, CNodeId, COutput, CPlan, FACTOR_U, FACTOR_V, Filters, Length};
+use fuseline_ir::ops::{AggOp, WindowOp, Windows, math};
 use fuseline_ir::template::Space;
 
 /// Rule 3: 32 lanes and a merge tree.
@@ -209,6 +209,19 @@ impl Evaluator<'_> {
                 }
                 (a, b) => dot(a.vector(), b.vector()),
             }),
+            CNode::Windows(op, a, windows) => Value::Vector(of_windows(op, &windows, &get(a).vector())),
+            CNode::Convolve(a, input, Filters { count, windows }) => {
+                let (unfolded, windows) = (get(a).vector(), windows as usize);
+                let filters = &self.memory.sides[index(input)];
+                let product = |at: usize| {
+                    let chain = |sum: f64, k: usize| {
+                        let weight = filters.values[at / windows * filters.row_stride + k];
+                        weight.mul_add(unfolded[k * windows + at % windows], sum)
+                    };
+                    (0..filters.cols).fold(0.0, chain)
+                };
+                Value::Vector((0..count as usize * windows).map(product).collect())
+            }
             CNode::VectMatMult(a, input) => {
                 Value::Vector((0..WIDTH).map(|col| self.product(get(a), input, col)).collect())
             }
@@ -415,4 +428,31 @@ pub(crate) fn genexec(plan: &CPlan, memory: &UnitMemory, outputs: &mut [Vec<f64>
     for (number, (cells, &stride)) in outputs.iter_mut().zip(strides).enumerate() {
         evaluator.row_output(number, cells, stride);
     }
+}
+
+/// What is computed of the windows of an image, window by window.
+fn of_windows(op: WindowOp, windows: &Windows, image: &[f64]) -> Vec<f64> {
+    let ([down, across], [height, width]) = (windows.count(), windows.window);
+    let per_channel = down * across;
+    // The cell of a window, by its place in a channel.
+    let cell = |channel: usize, window: usize, k: usize| {
+        let [row, col] =
+            [(window / across, k / width, 0), (window % across, k % width, 1)].map(|(place, offset, axis)| {
+                let position = (place * windows.stride[axis] + offset).checked_sub(windows.padding[axis]);
+                position.filter(|&position| position < windows.image[axis])
+            });
+        Some(image[(channel * windows.image[0] + row?) * windows.image[1] + col?])
+    };
+    let cells = |channel: usize, window: usize| (0..height * width).filter_map(move |k| cell(channel, window, k));
+    let value = |at: usize| match op {
+        WindowOp::MaxPool => cells(at / per_channel, at % per_channel).fold(f64::NEG_INFINITY, math::max),
+        WindowOp::AvgPool => {
+            cells(at / per_channel, at % per_channel).fold(0.0, |sum, cell| sum + cell) / (height * width) as f64
+        }
+        WindowOp::Unfold => {
+            let (plane, window) = (at / per_channel, at % per_channel);
+            cell(plane / (height * width), window, plane % (height * width)).unwrap_or(0.0)
+        }
+    };
+    (0..op.cells(windows)).map(value).collect()
 }

@@ -186,6 +186,7 @@ fn with_input(node: CNode, rename: impl Fn(CInputId) -> CInputId) -> CNode {
         CNode::SideRow(input, range) => CNode::SideRow(rename(input), range),
         CNode::SideVector(input) => CNode::SideVector(rename(input)),
         CNode::VectMatMult(operand, input) => CNode::VectMatMult(operand, rename(input)),
+        CNode::Convolve(operand, input, filters) => CNode::Convolve(operand, rename(input), filters),
         other => other,
     }
 }

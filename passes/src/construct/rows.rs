@@ -4,12 +4,12 @@ use super::builder::{Access, Builder};
 use super::{ConstructError, CoverInput, Draft};
 use crate::cover::Operator;
 use crate::facts::{Context, row_cumulative_step, transposed_product};
-use crate::hops::{column_range, is_elementwise, is_transpose, literal_sequence, single_column};
+use crate::hops::{column_range, is_elementwise, is_transpose, literal_sequence, over_windows, single_column};
 use crate::zeros::Zeros;
 use fuseline_ir::SizeInfo;
-use fuseline_ir::cplan::{CNode, CNodeId, COutput, ColumnRange, ProductOrder, RowType, Variant};
+use fuseline_ir::cplan::{CNode, CNodeId, COutput, ColumnRange, Filters, ProductOrder, RowType, Variant};
 use fuseline_ir::hop::{FusionCover, HopId, HopOp};
-use fuseline_ir::ops::Direction;
+use fuseline_ir::ops::{AggOp, Direction, WindowOp, Windows};
 
 /// The plan of a Row cover.
 pub(super) fn draft(context: &Context<'_>, cover: &FusionCover) -> Result<Draft, ConstructError> {
@@ -61,6 +61,10 @@ impl Rows<'_> {
             }
             HopOp::MatMul if transposed_product(self.context, id).is_none() => self.product(id),
             HopOp::Index => self.columns(id),
+            HopOp::Parameterized { .. } => {
+                let (op, windows) = over_windows(dag, id).ok_or_else(|| self.builder.no_operation(id))?;
+                self.windows(id, op, windows)
+            }
             HopOp::DataGen(_) => {
                 let (from, by) = literal_sequence(dag, id).ok_or_else(|| self.builder.no_operation(id))?;
                 Ok(self.builder.sequence(from, by))
@@ -84,6 +88,22 @@ impl Rows<'_> {
         let (first, end) = column_range(dag, id).ok_or_else(|| self.builder.no_operation(id))?;
         let input = self.builder.input(CoverInput::Hop(source), Access::Row);
         Ok(self.builder.node(CNode::SideRow(input, ColumnRange::Part { first, end })))
+    }
+
+    /// A pool of an image, or its convolution: filters times the unfolded image.
+    fn windows(&mut self, id: HopId, op: WindowOp, windows: Windows) -> Result<CNodeId, ConstructError> {
+        let hop = self.context.hop(id);
+        let image = self.operand(hop.inputs[0])?;
+        let mut value = self.builder.node(CNode::Windows(op, image, windows));
+        if op == WindowOp::Unfold {
+            let input = self.builder.input(CoverInput::Hop(hop.inputs[1]), Access::Matrix);
+            let count = self.context.hop(hop.inputs[1]).size.rows.unwrap_or(0) as u32;
+            let filters = Filters { count, windows: windows.per_channel() as u32 };
+            value = self.builder.node(CNode::Convolve(value, input, filters));
+        }
+        // A column has one value for each row, which is the largest of itself.
+        let is_column = hop.size.cols == Some(1);
+        Ok(if is_column { self.builder.node(CNode::RowAgg(AggOp::Max, value)) } else { value })
     }
 
     fn operands(&mut self, id: HopId) -> Result<Vec<CNodeId>, ConstructError> {

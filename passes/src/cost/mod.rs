@@ -14,6 +14,10 @@
 //!   reading.
 //! * Right sides and sums of Row operators' products that outgrow the caches of a core are fetched anew for each row.
 //! * What overlaps is not free: in every operator a share of the shorter of reading and computing shows.
+//! * A convolution, fused or basic, unfolds each image and multiplies filters with it row after row, two operations for each
+//!   cell of a filter and each value; a pool takes one for each cell of a window. Basic operators run the same primitives, so
+//!   that fusion pays by what it does not store. The rates are those measured of products and element-wise operations row
+//!   after row, which is an estimate.
 //! * Outer operators over dense cells multiply factors in tiles, at the rate of matrix products.
 //! * Sparse-safe Cell operators are scaled like Outer ones: the main input and the factors are read whole, while
 //!   computation and other inputs of its size scale with the main input's sparsity.

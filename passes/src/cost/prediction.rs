@@ -3,6 +3,7 @@
 use super::{CostModel, CostTerms};
 use crate::cover::Operator;
 use crate::facts::Context;
+use crate::hops::over_windows;
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::hop::{FusionCover, HopId, HopOp};
 
@@ -38,7 +39,11 @@ impl CostModel {
                 hop.is_scalar() || hop.is_matrix() && hop.size.known_dims().is_some()
             };
             let has_matrices = hop.is_matrix() || hop.inputs.iter().any(|&input| context.hop(input).is_matrix());
-            if is_priced(&hop.op) && has_matrices && is_sized(&id) && hop.inputs.iter().all(is_sized) {
+            if (is_priced(&hop.op) || over_windows(context.dag, id).is_some())
+                && has_matrices
+                && is_sized(&id)
+                && hop.inputs.iter().all(is_sized)
+            {
                 predictions[id] = Some(self.basic_seconds(context, id));
             }
         }

@@ -12,7 +12,7 @@ use super::work::{
 };
 use crate::cover::{Hops, Operator};
 use crate::facts::{Context, SCALAR_BYTES, bytes_of, cells, has_short_rows, sparsity, stored_non_zeros, stored_rows};
-use crate::hops::untransposed;
+use crate::hops::{over_windows, untransposed};
 use crate::machine::OperationClass;
 use fuseline_ir::hop::{Hop, HopId, HopOp};
 use fuseline_ir::ops::Direction;
@@ -72,6 +72,10 @@ const SEARCH_IN_VISITS: f64 = 24.0;
 /// What starting a run costs for one of several short rows that a basic operator takes side by side, relative to the
 /// machine's `start.run`. Fitted.
 const SIDE_BY_SIDE_RUN_START: f64 = 0.4;
+
+/// What a cell of an unfolded image costs, in cells that a transposition moves one by one: those of a row of windows are
+/// neighbours in the image, too. Estimated, not measured; fused and basic convolutions unfold alike.
+const UNFOLD_IN_MOVES: f64 = 0.3;
 
 /// What repeating a value for a cell of its narrow row costs, in cells that a transposition moves one by one. Fitted.
 const REPEAT_IN_MOVES: f64 = 0.8;
@@ -371,6 +375,7 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVector {
             None => flops(context, id),
         };
         work.in_registers += if product_share(context, id, class) < 1.0 { flops } else { 0.0 };
+        work.moved += UNFOLD_IN_MOVES * unfolded_cells(context, id);
         match by_row {
             Some(values) if is_fused && is_element_wise(context, id, values) => work.add_by_row(class, flops, values),
             _ => work.add(class, flops),
@@ -393,6 +398,8 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVector {
     if let Some(rows) = &sparse_rows {
         inputs.iter_mut().for_each(|read| read.gathers = rows.gathers(context, read.id));
         work.moved += rows.scattered_cells(context, operator) * SCATTER_IN_MOVES;
+        let (lines, bytes) = rows.lines(context, operator);
+        (work.lines, work.line_bytes) = (PREFETCHED_LINE * lines, bytes);
     }
     if is_fused && has_short_rows(&root.size) && root.size.cols != Some(1) && root.size.rows != Some(1) {
         work.moved += NARROW_STORE_IN_MOVES * cells(&root.size);
@@ -422,7 +429,7 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVector {
     };
     work.sparse_rows = begun * inputs.iter().map(|read| rows(read.id)).sum::<f64>();
     if let (Some(class), HopOp::MatMul) = (basic, &root.op) {
-        work.moved = moved_cells(context, root_id, class);
+        work.moved += moved_cells(context, root_id, class);
         let (begun, visited) = rows_met(context, root.inputs[0], root.inputs[1]);
         work.sparse_rows += begun;
         work.non_zeros += visited;
@@ -439,6 +446,8 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVector {
         match basic {
             Some(OperationClass::MatrixProduct) => has_several_blocks(context, root_id),
             _ if root.op == HopOp::Index => output / SCALAR_BYTES > BASIC_BLOCK_CELLS,
+            // Images are the work of one thread each.
+            _ if over_windows(context.dag, root_id).is_some() => true,
             _ => largest() > if is_sparse { BLOCK_CELLS as f64 } else { BASIC_BLOCK_CELLS },
         }
     };
@@ -453,6 +462,11 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVector {
     };
     let sweeps = if is_fused { sweeps(context, operator) } else { SmallVec::new() };
     CostVector { output, work, inputs, sweeps, sparsity: 1.0, driver: None, is_shared, computes_apart }
+}
+
+/// The cells of all unfolded images of a convolution.
+fn unfolded_cells(context: &Context<'_>, id: HopId) -> f64 {
+    context.operation(id).unfolded * context.hop(id).size.rows.unwrap_or(0) as f64
 }
 
 /// Whether an operator computes rows of so many values cell by cell.

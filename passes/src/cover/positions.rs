@@ -55,7 +55,7 @@ impl Operator {
     fn joinable(&self, context: &Context<'_>, main: HopId) -> Hops {
         let is_whole = |id: &HopId| {
             let mut readers = self.members.iter().map(|&member| context.hop(member));
-            readers.all(|hop| !hop.inputs.contains(id) || !matches!(hop.op, HopOp::Index))
+            readers.all(|hop| !hop.inputs.contains(id) || !matches!(hop.op, HopOp::Index | HopOp::Parameterized { .. }))
         };
         let has_dims = |id: &HopId| *id != main && context.hop(*id).size.same_dims(&context.hop(main).size);
         self.inputs.iter().copied().filter(has_dims).filter(is_whole).collect()

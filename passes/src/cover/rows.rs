@@ -2,7 +2,7 @@
 
 use super::{ByPosition, Operator};
 use crate::facts::{Context, aggregated_rows, is_cumulative_by_column, sparsity, transposed_product};
-use crate::hops::{is_column_transpose, single_column};
+use crate::hops::{inputs_by_row, is_column_transpose, over_windows, single_column};
 use fuseline_ir::hop::{HopId, HopOp, NaryOp};
 use fuseline_ir::ops::Direction;
 use smallvec::SmallVec;
@@ -13,6 +13,7 @@ pub(crate) fn is_row_operation(context: &Context<'_>, id: HopId) -> bool {
     match context.hop(id).op {
         HopOp::MatMul | HopOp::Reorg(_) | HopOp::Index | HopOp::Nary(NaryOp::Cbind) => true,
         HopOp::Cumulative(_) => !is_cumulative_by_column(context, id),
+        HopOp::Parameterized { .. } => over_windows(context.dag, id).is_some(),
         _ => false,
     }
 }
@@ -23,7 +24,7 @@ pub(crate) fn is_row_aggregate(context: &Context<'_>, id: HopId) -> bool {
 }
 
 /// Whether a member of an operator with this root needs rows: a product, a transpose, a range of columns, columns side
-/// by side, a row aggregate inside of the operator, or one that does not merge.
+/// by side, a convolution or a pool, a row aggregate inside of the operator, or one that does not merge.
 pub(crate) fn needs_rows(context: &Context<'_>, member: HopId, root: HopId) -> bool {
     is_row_operation(context, member) && single_column(context.dag, member).is_none()
         || is_row_aggregate(context, member) && member != root
@@ -145,7 +146,7 @@ impl<'a> MainByRow<'a> {
     fn read_by_row(&self) -> impl Iterator<Item = HopId> + use<'a> {
         let context = self.context;
         let readers = self.members_with(|op| !matches!(op, HopOp::MatMul | HopOp::Index));
-        readers.flat_map(move |id| context.hop(id).inputs.iter().copied())
+        readers.flat_map(move |id| inputs_by_row(context.dag, id).iter().copied())
     }
 
     fn largest_by_row(&self) -> Option<HopId> {

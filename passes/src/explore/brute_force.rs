@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::facts::TemplateLimits;
+use crate::hops::over_windows;
 use crate::template::TEMPLATES;
 use crate::testing::{Dag, Random, random_dag};
 use fuseline_ir::TemplateType;
@@ -46,6 +47,7 @@ impl<'a> Definition<'a> {
         let considered = match hop.op {
             HopOp::Index => 1,
             HopOp::DataGen(_) => 0,
+            HopOp::Parameterized { .. } if over_windows(context.dag, id).is_some() => 1,
             _ => hop.inputs.len(),
         };
         let inputs: BTreeSet<HopId> = hop.inputs[..considered].iter().copied().collect();

@@ -10,10 +10,11 @@ mod brute_force;
 mod tests;
 
 use crate::facts::Context;
+use crate::hops::inputs_by_row;
 use crate::template::Template;
 use cranelift_entity::EntitySet;
 use cranelift_entity::packed_option::PackedOption;
-use fuseline_ir::hop::{Hop, HopId, HopOp};
+use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::memo::{CloseStatus, MAX_REFERENCES, MemoEntry, MemoTable};
 use smallvec::SmallVec;
 use std::cmp::Reverse;
@@ -28,20 +29,21 @@ pub fn explore(context: &Context<'_>, templates: &[&dyn Template]) -> MemoTable 
     memo
 }
 
-/// The inputs of an operator that entries may refer to, by position: an index reads one matrix, a sequence none; bounds are
-/// no data.
-fn data(hop: &Hop) -> &[HopId] {
+/// The inputs of an operator that entries may refer to, by position: an index and a function of images read one matrix, a
+/// sequence none; bounds and shapes are no data, and filters are read as a whole.
+fn data<'a>(context: &Context<'a>, id: HopId) -> &'a [HopId] {
+    let hop = context.hop(id);
     match hop.op {
         HopOp::Index => &hop.inputs[..1],
         HopOp::DataGen(_) => &[],
-        _ => &hop.inputs,
+        _ => inputs_by_row(context.dag, id),
     }
 }
 
 /// The operands of an operator that its plans decide about: all inputs, or of more than [`MAX_REFERENCES`] the largest among
 /// those that have plans, by position.
 fn operands(context: &Context<'_>, memo: &MemoTable, id: HopId) -> SmallVec<[HopId; MAX_REFERENCES]> {
-    let inputs = data(context.hop(id));
+    let inputs = data(context, id);
     if inputs.len() <= MAX_REFERENCES {
         return SmallVec::from_slice(inputs);
     }
@@ -60,7 +62,7 @@ fn operands(context: &Context<'_>, memo: &MemoTable, id: HopId) -> SmallVec<[Hop
 
 /// Whether plans of the consumer do not decide about a producer that has plans, since there are others that are as large.
 pub(crate) fn is_left_out(context: &Context<'_>, memo: &MemoTable, consumer: HopId, producer: HopId) -> bool {
-    let has_plans = memo.contains(producer) && data(context.hop(consumer)).contains(&producer);
+    let has_plans = memo.contains(producer) && data(context, consumer).contains(&producer);
     has_plans && !operands(context, memo, consumer).contains(&producer)
 }
 

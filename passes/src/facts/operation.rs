@@ -1,10 +1,10 @@
 //! What an operator computes by itself, whatever covers it: its class, its operations, and whether its rows are short.
 
-use crate::hops::{drawn_share, is_elementwise, literal_sequence, untransposed};
+use crate::hops::{drawn_share, is_elementwise, literal_sequence, over_windows, untransposed};
 use crate::machine::OperationClass;
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{DataGenOp, HopDag, HopId, HopOp, NaryOp, ReorgOp};
-use fuseline_ir::ops::{BinaryOp, FloatOp, Lowering, Step};
+use fuseline_ir::ops::{BinaryOp, FloatOp, Lowering, Step, WindowOp};
 use fuseline_ir::schedule::product::{FEW_COLUMNS, SHORT_ROW};
 
 use super::storage::cells;
@@ -27,6 +27,8 @@ pub struct Operation {
     pub(crate) keeps_length: bool,
     /// What an operation takes where it is one of a product row after row.
     pub(crate) product_share: f64,
+    /// The values of an unfolded image that it multiplies filters with; zero if it is no convolution.
+    pub(crate) unfolded: f64,
     /// The values of a row of its result, if it is element-wise and reads one value for each row.
     pub(crate) values_beside_one: Option<f64>,
 }
@@ -39,6 +41,7 @@ impl Default for Operation {
             is_sequence: false,
             keeps_length: false,
             product_share: 1.0,
+            unfolded: 0.0,
             values_beside_one: None,
         }
     }
@@ -54,6 +57,7 @@ impl Operation {
             is_sequence,
             keeps_length: is_elementwise(dag, id) || matches!(dag[id].op, HopOp::Reorg(_) | HopOp::Cumulative(_)),
             product_share: if multiplies_short_rows(dag, id) { IN_REGISTER_SHARE } else { 1.0 },
+            unfolded: unfolded(dag, id),
             values_beside_one: values_beside_one(dag, id),
         }
     }
@@ -87,6 +91,14 @@ fn values_beside_one(dag: &HopDag, id: HopId) -> Option<f64> {
     inputs.any(|input| input.is_matrix() && input.size.cols == Some(1)).then_some(cols as f64)
 }
 
+/// The values of an unfolded image of a convolution.
+fn unfolded(dag: &HopDag, id: HopId) -> f64 {
+    match over_windows(dag, id) {
+        Some((WindowOp::Unfold, windows)) => WindowOp::Unfold.cells(&windows) as f64,
+        _ => 0.0,
+    }
+}
+
 fn class_of(dag: &HopDag, id: HopId) -> OperationClass {
     match &dag[id].op {
         HopOp::Binary(BinaryOp::Pow) if is_square(dag, id) => OperationClass::Arithmetic,
@@ -94,6 +106,12 @@ fn class_of(dag: &HopDag, id: HopId) -> OperationClass {
         HopOp::Binary(op) | HopOp::Outer(op) => lowered_class(op.lowering()),
         HopOp::Ternary(op) => lowered_class(op.lowering()),
         HopOp::MatMul => OperationClass::Product,
+        HopOp::Parameterized { .. } => match over_windows(dag, id) {
+            Some((WindowOp::Unfold, _)) => OperationClass::Product,
+            // Basic operators, too, go along a row of windows in the nearest cache.
+            Some((WindowOp::MaxPool | WindowOp::AvgPool, _)) => OperationClass::RowArithmetic,
+            None => OperationClass::Arithmetic,
+        },
         HopOp::DataGen(DataGenOp::Rand) => OperationClass::Random,
         HopOp::Reorg(ReorgOp::Transpose) => OperationClass::Reorganization,
         _ => OperationClass::Arithmetic,
@@ -155,6 +173,10 @@ fn flops_of(dag: &HopDag, id: HopId) -> f64 {
         HopOp::DataGen(DataGenOp::Rand) if drawn_share(dag, hop).is_some_and(|share| share < 1.0) => 2.0 * output,
         HopOp::Nary(_) | HopOp::Cumulative(_) | HopOp::Reorg(_) | HopOp::DataGen(_) => output,
         HopOp::Index => hop.size.rows.unwrap_or(0) as f64,
+        HopOp::Parameterized { .. } => over_windows(dag, id).map_or(0.0, |(op, windows)| match op {
+            WindowOp::Unfold => 2.0 * output * windows.filter_cells() as f64,
+            WindowOp::MaxPool | WindowOp::AvgPool => output * windows.window_cells() as f64,
+        }),
         _ => 0.0,
     }
 }

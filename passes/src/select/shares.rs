@@ -107,7 +107,7 @@ impl DrivenShares<'_, '_> {
             HopOp::Binary(op) | HopOp::Outer(op) if needs_all(op) => self.all(&hop.inputs),
             HopOp::Nary(op) if op.fold().is_none_or(needs_all) => self.all(&hop.inputs),
             HopOp::Index => self.input(hop.inputs[0]),
-            HopOp::DataGen(_) => 1.0,
+            HopOp::DataGen(_) | HopOp::Parameterized { .. } => 1.0,
             _ => self.any(&hop.inputs),
         }
     }

@@ -6,7 +6,7 @@ use crate::facts::{
     Context, CumulativeStep, aggregated_rows, aggregates_rows, is_cumulative_by_column, is_row_product,
     is_transpose_of_product, row_cumulative_step, transposed_product,
 };
-use crate::hops::{column_range, is_concatenation, is_elementwise, single_column};
+use crate::hops::{column_range, is_concatenation, is_elementwise, over_windows, single_column};
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::memo::{CloseStatus, TemplateType};
 use fuseline_ir::ops::Direction;
@@ -37,6 +37,7 @@ impl Template for RowTemplate {
             || column_range(dag, id).is_some()
             || single_column(dag, id).is_some()
             || is_concatenation(dag, id)
+            || over_windows(dag, id).is_some()
             || row_cumulative_step(context, id) == Some(CumulativeStep::Operand)
     }
 
@@ -45,6 +46,7 @@ impl Template for RowTemplate {
             || aggregates_rows(context, id)
             || transposed_product(context, id).is_some()
             || is_row_product(context, id) && is_left_only(context, id, input)
+            || has_images(context, id, input)
             || is_transpose_of_product(context, id)
             || row_cumulative_step(context, id).is_some()
             || is_cumulative_by_column(context, id)
@@ -58,6 +60,7 @@ impl Template for RowTemplate {
         extends_rows(context, id, input)
             || aggregates_rows(context, id)
             || is_row_product(context, id) && is_left_only(context, id, input)
+            || has_images(context, id, input)
     }
 
     fn close(&self, context: &Context<'_>, id: HopId) -> CloseStatus {
@@ -98,6 +101,11 @@ impl Template for RowTemplate {
     fn main_input(&self, context: &Context<'_>, operator: &Operator) -> Option<HopId> {
         operator.main_input_by_row(context)
     }
+}
+
+/// Whether the rows of `input` are the images of a convolution or a pool, whose filters are read as a whole.
+fn has_images(context: &Context<'_>, id: HopId, input: HopId) -> bool {
+    context.hop(id).inputs.first() == Some(&input) && over_windows(context.dag, id).is_some()
 }
 
 /// Whether `input` is the left operand of a product and not its right one, which is read as a whole.

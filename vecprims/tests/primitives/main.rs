@@ -12,3 +12,4 @@ mod registers;
 mod sparse;
 mod sweep;
 mod symbols;
+mod windows;

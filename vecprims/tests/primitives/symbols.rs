@@ -1,5 +1,6 @@
 //! Names, signatures and addresses.
 
+use fuseline_ops::WindowOp;
 use fuseline_vecprims::{ArgKind, Isa, Primitive, primitive_names, signature, symbols};
 use std::collections::HashSet;
 
@@ -21,7 +22,7 @@ fn every_instruction_set_has_every_primitive_under_one_name() {
 
 #[test]
 fn names_and_signatures_are_those_of_the_architecture() {
-    use ArgKind::{Columns, Offsets, Usize, Values, ValuesMut};
+    use ArgKind::{Columns, Offsets, Usize, Values, ValuesMut, Windows};
     let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../ARCHITECTURE.md")).unwrap();
     for primitive in Primitive::all() {
         let name = primitive.to_string();
@@ -37,6 +38,7 @@ fn names_and_signatures_are_those_of_the_architecture() {
             Primitive::SparseColAgg(_) => "sparse_col_{agg}",
             // Described as "the same" as the row above.
             Primitive::SparseMatMultAdd => "sparse_vect_mat_mult",
+            Primitive::Windows(WindowOp::AvgPool) => "max_pool",
             _ => &name,
         };
         let line = page.lines().find(|line| line.starts_with(&format!("| `{family}`"))).expect("the table has a row");
@@ -50,6 +52,7 @@ fn names_and_signatures_are_those_of_the_architecture() {
                 "columns" => Columns,
                 "a" | "b" | "bt" | "c" | "u" | "v" | "panels" => Values,
                 "out" | "acc" => ValuesMut,
+                "windows" => Windows,
                 _ => Usize,
             })
             .collect();
