@@ -35,7 +35,10 @@ pub enum Pooling {
 }
 
 /// The fewest filters that are multiplied with an unfolded image at once, whatever it takes.
-const FEWEST_FILTERS: usize = 4;
+const FEWEST_FILTERS: usize = 2;
+
+/// Cells of an unfolded image up to which nobody looks for a request to stop while they are laid out, channel by channel.
+const UNFOLDED_AT_ONCE: usize = 1 << 24;
 
 /// Checked windows.
 #[derive(Clone, Copy, Debug)]
@@ -168,6 +171,33 @@ impl Layout {
         ops::Windows { channels: 1, image, window, stride, padding }
     }
 
+    /// The image with one row per cell of a window (of each channel) and one column per window. Unwinds after a request to
+    /// stop.
+    fn unfold(&self, primitives: &Primitives, image: &[f64], unfolded: &mut [f64], stop: &StopListener) {
+        if unfolded.len() <= UNFOLDED_AT_ONCE {
+            self.compute(primitives, WindowOp::Unfold, image, unfolded, stop);
+        } else {
+            self.unfold_row_by_row(image, unfolded, stop);
+        }
+    }
+
+    /// The same with a look for a request to stop for each row: filling memory that nobody touched before takes seconds.
+    fn unfold_row_by_row(&self, image: &[f64], unfolded: &mut [f64], stop: &StopListener) {
+        let [height, width] = self.window;
+        let mut rows = unfolded.chunks_exact_mut(self.windows().max(1));
+        for channel in 0..self.channels {
+            let cells = self.channel(image, channel);
+            for (i, j) in (0..height).flat_map(|i| (0..width).map(move |j| (i, j))) {
+                let Some(row) = rows.next() else { return };
+                stop.check();
+                for (window, cell) in row.iter_mut().enumerate() {
+                    let place = [window / self.count[1], window % self.count[1]];
+                    *cell = self.position(place, [i, j]).map_or(0.0, |position| cells[position]);
+                }
+            }
+        }
+    }
+
     /// What is computed of the windows of an image, channel by channel. Unwinds after a request to stop.
     fn compute(&self, primitives: &Primitives, op: WindowOp, image: &[f64], out: &mut [f64], stop: &StopListener) {
         let windows = self.of_channel();
@@ -200,7 +230,7 @@ pub fn conv2d(
     let scratch = || Dense::zeros(inner, places);
     let result = map_images(context, images, count * places, scratch, |unfolded, _, image, out| {
         let (primitives, stop) = (context.primitives, StopListener::current());
-        layout.compute(primitives, WindowOp::Unfold, image, unfolded.values_mut(), &stop);
+        layout.unfold(primitives, image, unfolded.values_mut(), &stop);
         let parts = out.chunks_mut(at_once.saturating_mul(places).max(1));
         for (first, out) in (0..count).step_by(at_once).zip(parts) {
             stop.check();
@@ -258,8 +288,8 @@ pub fn conv2d_backward_filter(
     let parts = (0..images.rows().div_ceil(step)).into_par_iter().map(|part| {
         let (mut sum, mut unfolded) = (Dense::zeros(filters, cells), Dense::zeros(cells, layout.windows()));
         for i in part * step..((part + 1) * step).min(images.rows()) {
-            let (unfold, stop) = (WindowOp::Unfold, StopListener::current());
-            layout.compute(context.primitives, unfold, images.row(i), unfolded.values_mut(), &stop);
+            let stop = StopListener::current();
+            layout.unfold(context.primitives, images.row(i), unfolded.values_mut(), &stop);
             let left = Strided::rows(gradient.row(i), layout.windows());
             let (sum, right) = (Output::new(sum.values_mut(), cells), Strided::of(&unfolded).transposed());
             gemm_add(context.primitives, sum, extents, left, right);
@@ -403,4 +433,30 @@ fn map_images<S>(
         stop.check();
     });
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fuseline_vecprims::{Isa, primitives};
+
+    #[test]
+    fn images_are_unfolded_alike_at_once_and_row_by_row() {
+        let cases = [
+            ([5, 7], [3, 2], [1, 1], [0, 0]),
+            ([5, 7], [3, 3], [2, 3], [1, 1]),
+            ([1, 1], [3, 3], [1, 1], [1, 1]),
+            ([4, 4], [4, 4], [1, 2], [3, 2]),
+        ];
+        for (image, window, stride, padding) in cases {
+            let windows = Windows { channels: 2, image, window, stride, padding };
+            let cells: Vec<f64> = (1..=2 * image[0] * image[1]).map(|cell| cell as f64).collect();
+            let layout = Layout::new("conv2d", &windows, cells.len()).expect("windows fit");
+            let mut unfolded = [(); 2].map(|()| vec![7.0; (2 * window[0] * window[1]) as usize * layout.windows()]);
+            let [at_once, row_by_row] = &mut unfolded;
+            layout.unfold(primitives(Isa::detect()), &cells, at_once, &StopListener::current());
+            layout.unfold_row_by_row(&cells, row_by_row, &StopListener::current());
+            assert_eq!(at_once, row_by_row, "{windows:?}");
+        }
+    }
 }

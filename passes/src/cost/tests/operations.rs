@@ -363,6 +363,25 @@ fn rows_of_sparse_matrices_are_begun_where_they_lie() {
     assert_eq!([rows(by_vector, &[x, v]), rows(sums, &[x]), rows(all, &[x])], [750.0, 500.0, 0.0]);
 }
 
+/// A non-zero fetches the row of a wide right side in its column, or adds to that of sums: lines are read, or read and written.
+#[test]
+fn row_operators_over_sparse_rows_fetch_rows_that_lie_far_apart() {
+    let mut d = Dag::default();
+    let (x, w, u) = (d.sparse("X", 1000, 5000, 20_000), d.read("W", 1000, 16), d.read("U", 5000, 16));
+    let few = d.read("F", 1000, 4);
+    let square = d.mult(x, x);
+    let transposed = d.t(square);
+    let sums = [w, few].map(|right| d.matmul(transposed, right));
+    let rows = d.matmul(square, u);
+    let lines = |members: &[HopId], inputs: &[HopId]| {
+        vector_of(&d.dag, Some(TemplateType::Row), members, inputs).work.lines.round()
+    };
+    let fetched = 0.3 * 20_000.0 * 3.0;
+    assert_eq!(lines(&[square, transposed, sums[0]], &[x, w]), 2.0 * fetched);
+    assert_eq!(lines(&[square, transposed, sums[1]], &[x, few]), 0.0);
+    assert_eq!(lines(&[square, rows], &[x, u]), fetched);
+}
+
 /// The transpose of a vector is a copy of it.
 #[test]
 fn transposed_vectors_are_copied() {
