@@ -181,7 +181,7 @@ impl Layout {
         }
     }
 
-    /// The same with a look for a request to stop for each row: filling memory that nobody touched before takes seconds.
+    /// [`Self::unfold`] with a look for a request to stop for each row: filling memory that nobody touched before takes seconds.
     fn unfold_row_by_row(&self, image: &[f64], unfolded: &mut [f64], stop: &StopListener) {
         let [height, width] = self.window;
         let mut rows = unfolded.chunks_exact_mut(self.windows().max(1));
@@ -211,8 +211,8 @@ impl Layout {
 }
 
 /// The convolution of each of the n images (rows of n x c*h*w cells) with each of the f filters (f x c*i*j, for windows
-/// of i x j): n x f*p*q, for p x q windows. Each image is unfolded and multiplied by itself, as in
-/// fused operators.
+/// of i x j): n x f*p*q, for p x q windows. Each image is unfolded and multiplied by itself, as in fused
+/// operators.
 ///
 /// # Errors
 /// Images or filters with other numbers of columns than their shapes say, or windows that do not fit.

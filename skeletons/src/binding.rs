@@ -420,8 +420,9 @@ fn vector_lengths(plan: &CPlan, inputs: &[MatrixBlock]) -> Result<SecondaryMap<C
                 Some(op.cells(&windows))
             }
             CNode::Convolve(operand, input, Filters { count, windows }) => {
-                let (matrix, windows) = (&inputs[index(input)], windows as usize);
-                let (length, cells) = (lengths[operand].unwrap_or(0), lengths[operand].unwrap_or(0) / windows);
+                let (matrix, windows, length) =
+                    (&inputs[index(input)], windows as usize, lengths[operand].unwrap_or(0));
+                let cells = length / windows;
                 if length != cells * windows {
                     return Err(SkeletonError::Lengths { node: id, left: length, right: cells * windows });
                 }

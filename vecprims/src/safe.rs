@@ -310,6 +310,7 @@ impl Primitives {
         // SAFETY: tiles and panels cover the extents, `out` is borrowed exclusively, and the table is this machine's.
         unsafe { function(rows, cols, inner, a_values, a.row_stride, columns, out_values, out.row_stride) }
     }
+
     /// Of each row of `a`, which is an image, what is computed of its windows.
     pub fn windows(&self, op: WindowOp, rows: usize, windows: &Windows, a: Tile<'_>, mut out: TileMut<'_>) {
         assert!(windows.is_valid(), "there are such windows");

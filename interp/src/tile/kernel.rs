@@ -210,6 +210,7 @@ impl<'a> Frame<'a> {
         });
         Value::rows(place, k.max(1), k)
     }
+
     fn windows(&mut self, id: CNodeId, op: WindowOp, operand: CNodeId, windows: &Windows) -> Value {
         let (primitives, operand) = (self.kernel.primitives, self.value(operand));
         let (rows, len) = (if operand.by_row { self.unit.rows } else { 1 }, op.cells(windows));

@@ -3,7 +3,7 @@
 use crate::facts::{Context, SCALAR_BYTES, cells, has_few_columns, stored_non_zeros, stored_rows};
 use crate::hops::untransposed;
 use crate::machine::{LINE_BYTES, OperationClass};
-use fuseline_ir::hop::HopId;
+use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::schedule::product::{Extents, PackedBlocks, ProductLoop, TransposedSparse};
 
 /// What packing a cell costs a product of matrices, in cells that a transposition moves one by one. Fitted.
@@ -66,6 +66,27 @@ pub(super) fn rows_met(context: &Context<'_>, left: HopId, right: HopId) -> (f64
     }
     let begun = stored_non_zeros(context, left);
     (begun, begun * non_zeros / rows)
+}
+
+/// What a product goes through for each row of its left side.
+#[derive(Clone, Copy)]
+pub(super) struct Passes {
+    /// The matrix whose rows these are.
+    pub(super) rows_of: HopId,
+    /// The right side, or the product itself where a transpose is on the left: sums, which are written, too.
+    pub(super) through: HopId,
+    pub(super) is_sum: bool,
+}
+
+/// What a product goes through row by row; none of other operators.
+pub(super) fn passes(context: &Context<'_>, id: HopId) -> Option<Passes> {
+    let hop = context.hop(id);
+    let [left, right] = hop.inputs[..] else { return None };
+    let passes = match untransposed(context.dag, left) {
+        Some(rows_of) => Passes { rows_of, through: id, is_sum: true },
+        None => Passes { rows_of: left, through: right, is_sum: false },
+    };
+    (hop.op == HopOp::MatMul).then_some(passes)
 }
 
 /// The cache lines of a row of a dense matrix, the right side or the result of a product, that a non-zero of the sparse one

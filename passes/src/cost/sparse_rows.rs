@@ -1,7 +1,7 @@
 //! Operators over the rows of a sparse matrix: what goes by its non-zeros, and what is laid out for all columns.
 
 use super::outer::TRANSFERS_OF_SUMS;
-use super::product::lines_of_wide_rows;
+use super::product::{Passes, lines_of_wide_rows, passes};
 use crate::cover::{ByPosition, Operator};
 use crate::facts::{Context, bytes_of, cells, sparsity, stored_non_zeros, stored_rows};
 use crate::hops::untransposed;
@@ -86,17 +86,15 @@ impl SparseRows {
     pub(super) fn lines(&self, context: &Context<'_>, operator: &Operator) -> (f64, f64) {
         let Some((main, _)) = self.main else { return (0.0, 0.0) };
         let visited = self.share * cells(&context.hop(main).size);
-        let products = operator.members.iter().filter(|&&id| context.hop(id).op == HopOp::MatMul);
-        let of_product = |&id: &HopId| {
-            let [left, right] = context.hop(id).inputs[..] else { return (0.0, 0.0) };
-            let below = untransposed(context.dag, left);
-            let rows_of = below.unwrap_or(left);
-            let (gone_through, transfers) = if below.is_some() { (id, TRANSFERS_OF_SUMS) } else { (right, 1.0) };
-            let lines = transfers * visited * lines_of_wide_rows(context, gone_through);
-            let is_by_position = self.is_main(rows_of) || self.lies_by_position(rows_of);
-            if is_by_position && lines > 0.0 { (lines, bytes_of(context, gone_through)) } else { (0.0, 0.0) }
-        };
-        products.map(of_product).fold((0.0, 0.0), |all, (lines, bytes)| (all.0 + lines, all.1.max(bytes)))
+        let by_position = |passes: &Passes| self.is_main(passes.rows_of) || self.lies_by_position(passes.rows_of);
+        let products = operator.members.iter().filter_map(|&id| passes(context, id)).filter(by_position);
+        products.fold((0.0, 0.0), |(lines, bytes), Passes { through, is_sum, .. }| {
+            let transfers = if is_sum { TRANSFERS_OF_SUMS } else { 1.0 };
+            match transfers * visited * lines_of_wide_rows(context, through) {
+                0.0 => (lines, bytes),
+                own => (lines + own, bytes.max(bytes_of(context, through))),
+            }
+        })
     }
 
     /// The cells of sparse rows that are laid out for all columns.

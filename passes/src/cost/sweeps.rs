@@ -4,11 +4,11 @@
 //! The paper's model reads each input once (section 4.3), which holds where these stay in the caches of a core. Beyond,
 //! each row fetches them again from where they lie. Products of matrices by themselves go by blocks of rows, and do not.
 
+use super::product::{Passes, passes};
 use crate::cover::Operator;
 use crate::facts::{Context, bytes_of, sparsity};
-use crate::hops::untransposed;
 use crate::machine::Machine;
-use fuseline_ir::hop::{HopId, HopOp};
+use fuseline_ir::hop::HopId;
 use smallvec::SmallVec;
 
 /// A matrix that an operator goes through again and again.
@@ -41,17 +41,10 @@ pub(super) fn sweeps(context: &Context<'_>, operator: &Operator) -> SmallVec<[Sw
 
 /// What a product of dense rows and a matrix of several columns goes through.
 fn sweep(context: &Context<'_>, id: HopId) -> Option<Sweep> {
-    let hop = context.hop(id);
-    if hop.op != HopOp::MatMul || hop.size.cols == Some(1) {
-        return None;
-    }
-    let [left, right] = hop.inputs[..] else { return None };
-    let below = untransposed(context.dag, left);
-    let rows_of = below.unwrap_or(left);
-    if sparsity(context, rows_of) < 1.0 {
+    let Passes { rows_of, through, is_sum } = passes(context, id)?;
+    if context.hop(id).size.cols == Some(1) || sparsity(context, rows_of) < 1.0 {
         return None;
     }
     let times = context.hop(rows_of).size.rows? as f64 - 1.0;
-    let swept = if below.is_some() { id } else { right };
-    Some(Sweep { bytes: bytes_of(context, swept), times: times.max(0.0), is_sum: below.is_some() })
+    Some(Sweep { bytes: bytes_of(context, through), times: times.max(0.0), is_sum })
 }

@@ -30,7 +30,7 @@ impl<V: Vector> Factors<V> for Beside {
     }
 }
 
-/// Those of `factors` that columns name.
+/// Factors that columns name.
 #[derive(Clone, Copy)]
 pub(crate) struct AtColumns {
     pub(crate) factors: *const f64,
