@@ -91,7 +91,7 @@ pub(crate) enum Verdict {
     Holds,
     /// The bounds that are missed, by how much and where.
     DoesNotHold(String),
-    /// The same, where for each of these the best that could be misses it, too.
+    /// The bounds that are missed, where for each of these the best that could be misses it, too.
     OutOfReach(String),
     /// The parts that Fuseline does not have.
     Missing(String),

@@ -151,7 +151,7 @@ fn row(measured: &Measured, findings: &mut Findings) {
         measured.statistics_of(GEN).map(|statistics| statistics.genexec_cells as f64 / measured.stored as f64);
     findings.value_of("P173", "values of X that Gen visits for each that is stored", on, visited);
     let read = measured.statistics_of(GEN).map(|statistics| statistics.genexec_bytes_read as f64 / measured.bytes);
-    findings.value_of("P173", "bytes that units read, v by each, over those of the inputs", on, read);
+    findings.value_of("P173", "bytes that Gen reads over those of the inputs", on, read);
 }
 
 fn row_of_columns(measured: &Measured, findings: &mut Findings) {
