@@ -98,13 +98,20 @@ const CONTESTS: &[Contest] = &[
     Contest {
         name: "vect_mat_mult",
         primitive: |table, data| {
-            let (a, b) = (Tile::new(&data.a, LEN), Tile::new(&data.b, LEN));
-            table.vect_mat_mult(ROWS, LEN, WIDTH, a, b, TileMut::new(&mut data.out, WIDTH));
+            table.vect_mat_mult(
+                ROWS,
+                LEN,
+                WIDTH,
+                Tile::new(&data.a, LEN),
+                &data.b,
+                TileMut::new(&mut data.out, WIDTH),
+            );
         },
         scalar: |data| {
-            for (r, a) in data.a.chunks_exact(LEN).enumerate() {
-                for (j, b) in data.b.chunks_exact(LEN).take(WIDTH).enumerate() {
-                    data.out[r * WIDTH + j] = a.iter().zip(b).map(|(x, y)| x * y).sum();
+            for (a, out) in data.a.chunks_exact(LEN).zip(data.out.chunks_exact_mut(WIDTH)) {
+                out.fill(0.0);
+                for (value, b) in a.iter().zip(data.b.chunks_exact(WIDTH)) {
+                    out.iter_mut().zip(b).for_each(|(sum, factor)| *sum += value * factor);
                 }
             }
         },

@@ -45,7 +45,7 @@ fn throughput(compiled: &CompiledCPlan, rows: usize, cols: usize) -> f64 {
     };
     let inputs = [aligned(), aligned(), aligned()];
     let view = |index: usize| &inputs[index].0[inputs[index].1..inputs[index].1 + cells];
-    let side = |index: usize| Side { values: view(index), row_stride: cols, cols, transposed: &[] };
+    let side = |index: usize| Side { values: view(index), row_stride: cols, cols, factor: &[] };
     let sides = [side(0), side(1), side(2)];
     let main = Main::Dense { values: view(0), row_stride: cols };
     let unit = Unit { rows, cols, first_row: 0, first_col: 0, main, sides: &sides, products: &[], next_unit: 0 };

@@ -102,7 +102,7 @@ fn auto_shares_what_fuses_nothing() {
 /// Runs `sum(X * Y * Z)` over one row of ones.
 fn run(compiled: &CompiledCPlan, cells: usize) -> f64 {
     let ones = vec![1.0; cells];
-    let side = Side { values: &ones, row_stride: cells, cols: cells, transposed: &[] };
+    let side = Side { values: &ones, row_stride: cells, cols: cells, factor: &[] };
     let unit = Unit {
         rows: 1,
         cols: cells,
@@ -125,7 +125,7 @@ fn run(compiled: &CompiledCPlan, cells: usize) -> f64 {
 fn run_sparse(compiled: &CompiledCPlan, positions: usize) -> f64 {
     let ones = vec![1.0; positions];
     let columns: Vec<u32> = (0..positions as u32).collect();
-    let side = Side { values: &ones, row_stride: 0, cols: positions, transposed: &[] };
+    let side = Side { values: &ones, row_stride: 0, cols: positions, factor: &[] };
     let unit = Unit {
         rows: 1,
         cols: positions,

@@ -41,7 +41,7 @@ fn run(compiled: &CompiledCPlan, is_sparse: bool) -> f64 {
     let cells: Vec<f64> = (1..=CELLS).map(|cell| cell as f64).collect();
     let columns: Vec<u32> = (0..CELLS as u32).collect();
     let twos = vec![2.0; CELLS];
-    let side = Side { values: &twos, row_stride: CELLS, cols: CELLS, transposed: &[] };
+    let side = Side { values: &twos, row_stride: CELLS, cols: CELLS, factor: &[] };
     let main = if is_sparse {
         Main::Sparse { row_offsets: &[0, CELLS], columns: &columns, values: &cells }
     } else {

@@ -72,13 +72,14 @@ pub struct Side<'a> {
     pub row_stride: usize,
     /// Columns of a matrix, or cells of a vector.
     pub cols: usize,
-    /// For matrices that dense vectors are multiplied with: the transpose (`cols` rows), row after row; else empty.
-    pub transposed: &'a [f64],
+    /// For matrices that dense vectors are multiplied with: the transpose (`cols` rows) of one of fewer than
+    /// [`WIDE`](fuseline_vecprims::WIDE) columns, else the matrix, row after row. Empty for others.
+    pub factor: &'a [f64],
 }
 
 impl Side<'_> {
     /// The entry of inputs that are no side inputs.
-    pub const EMPTY: Side<'static> = Side { values: &[], row_stride: 0, cols: 0, transposed: &[] };
+    pub const EMPTY: Side<'static> = Side { values: &[], row_stride: 0, cols: 0, factor: &[] };
 }
 
 /// The main input of one unit.
@@ -176,8 +177,8 @@ pub struct RawSide {
     pub row_stride: usize,
     /// Columns.
     pub cols: usize,
-    /// First value of the transpose.
-    pub transposed: *const f64,
+    /// First value of what dense vectors are multiplied with.
+    pub factor: *const f64,
 }
 
 /// C layout of [`Output`].
@@ -293,7 +294,7 @@ impl<Owner: Send + Sync> Kernel for NativeKernel<Owner> {
                 values: side.values.as_ptr(),
                 row_stride: side.row_stride,
                 cols: side.cols,
-                transposed: side.transposed.as_ptr(),
+                factor: side.factor.as_ptr(),
             })
             .collect();
         let outputs: smallvec::SmallVec<[RawOutput; INLINE_VIEWS]> = outputs

@@ -4,7 +4,7 @@ use crate::abi::Kernel;
 use crate::backend::CompiledCPlan;
 use crate::error::SkeletonError;
 use crate::roles::{INLINE_INPUTS, Role, index, is_strict, multiplies_dense_vectors, roles};
-use crate::side::{Columns, SideInput};
+use crate::side::{Columns, Factor, SideInput};
 use crate::source::{Source, source_of, source_of_layout};
 use crate::transpose::transpose;
 use cranelift_entity::SecondaryMap;
@@ -13,6 +13,7 @@ use fuseline_ir::cplan::{
 };
 use fuseline_ir::template::Space;
 use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock};
+use fuseline_vecprims::WIDE;
 use smallvec::SmallVec;
 use std::borrow::Cow;
 
@@ -83,8 +84,8 @@ impl<'a> Binding<'a> {
             .map(|id| match roles[index(id)] {
                 Role::None => None,
                 role => {
-                    let (block, is_transposed) = (&inputs[index(id)], multiplies_dense_vectors(plan, id, &positions));
-                    Some(SideInput { columns: columns(plan, id, role, block), ..bind_side(role, block, is_transposed) })
+                    let (block, is_factor) = (&inputs[index(id)], multiplies_dense_vectors(plan, id, &positions));
+                    Some(SideInput { columns: columns(plan, id, role, block), ..bind_side(role, block, is_factor) })
                 }
             })
             .collect();
@@ -232,21 +233,22 @@ fn bind_main<'a>(plan: &CPlan, block: &'a MatrixBlock) -> Box<dyn Source + 'a> {
     })
 }
 
-fn bind_side(role: Role, block: &MatrixBlock, is_transposed: bool) -> SideInput<'_> {
+fn bind_side(role: Role, block: &MatrixBlock, is_factor: bool) -> SideInput<'_> {
     let source = match role {
         Role::Cell | Role::Row | Role::RowScalar => source_of(block),
         _ => Box::new(block.to_dense()),
     };
     let (rows, cols) = block.dims();
-    let transposed = match source.dense() {
-        Some(dense) if is_transposed => {
+    let factor = match source.dense() {
+        Some(dense) if is_factor && cols < WIDE => {
             let mut transposed = vec![0.0; rows * cols];
             transpose(dense.values(), rows, cols, &mut transposed);
-            transposed
+            Factor::Transposed(transposed)
         }
-        _ => Vec::new(),
+        Some(_) if is_factor => Factor::Stored,
+        _ => Factor::None,
     };
-    SideInput { role, source, cols, columns: Columns::Range(0..cols), transposed }
+    SideInput { role, source, cols, columns: Columns::Range(0..cols), factor }
 }
 
 /// The columns that are read of a side input.

@@ -41,6 +41,7 @@ impl<'a> RowCopy<'a> {
 mod tests {
     use super::*;
     use crate::roles::Role;
+    use crate::side::Factor;
     use crate::source::source_of;
     use fuseline_matrix::{Csr, Dense, MatrixBlock};
 
@@ -53,7 +54,7 @@ mod tests {
             for numbers in [RowNumbers::From(1), RowNumbers::Listed(&[0, 2, 3, 5])] {
                 for block in &blocks {
                     let (columns, source) = (columns.clone(), source_of(block));
-                    let side = SideInput { role: Role::Row, source, cols: 9, columns, transposed: vec![] };
+                    let side = SideInput { role: Role::Row, source, cols: 9, columns, factor: Factor::None };
                     let Some(copy) = RowCopy::new(&side, numbers, 4) else { continue };
                     let mut out = vec![f64::NAN; copy.len];
                     copy.write(numbers, &mut out);

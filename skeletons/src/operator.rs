@@ -456,11 +456,11 @@ impl Operator<'_> {
         match side.role {
             Role::Cell => {
                 let (values, row_stride) = self.cells_of_tile(&*side.source, tile, buffer);
-                Side { values, row_stride, cols: tile.cols, transposed: &[] }
+                Side { values, row_stride, cols: tile.cols, factor: &[] }
             }
             Role::ColScalar => {
                 let values = &side.values()[tile.first_col..tile.first_col + tile.cols];
-                Side { values, row_stride: 0, cols: tile.cols, transposed: &[] }
+                Side { values, row_stride: 0, cols: tile.cols, factor: &[] }
             }
             Role::FactorV => side_of_columns(side, tile.first_col, tile.cols),
             _ => side_of_rows(side, numbers, tile.rows, buffer),
@@ -470,30 +470,30 @@ impl Operator<'_> {
 
 /// A side with one value for each position.
 fn by_position(values: &[f64]) -> Side<'_> {
-    Side { values, row_stride: 0, cols: values.len(), transposed: &[] }
+    Side { values, row_stride: 0, cols: values.len(), factor: &[] }
 }
 
 /// The rows of V for a unit's columns: they count from its first one, too.
 fn side_of_columns<'s>(side: &'s SideInput<'_>, first_col: usize, cols: usize) -> Side<'s> {
     let values = &side.values()[first_col * side.cols..(first_col + cols) * side.cols];
-    Side { values, row_stride: side.cols, cols: side.cols, transposed: &[] }
+    Side { values, row_stride: side.cols, cols: side.cols, factor: &[] }
 }
 
 /// Side inputs that tiles and sparse units lay out alike.
 fn side_of_rows<'s>(side: &'s SideInput<'_>, numbers: RowNumbers<'_>, rows: usize, buffer: &'s Buffer) -> Side<'s> {
     let cols = side.cols;
     if let Some(copy) = RowCopy::new(side, numbers, rows) {
-        return Side { values: &buffer[..copy.len], row_stride: copy.row_stride, cols, transposed: &[] };
+        return Side { values: &buffer[..copy.len], row_stride: copy.row_stride, cols, factor: &[] };
     }
     if side.is_by_row() {
         let first = numbers.get(0);
         let values = &side.values()[first * cols..(first + rows) * cols];
-        return Side { values, row_stride: cols, cols, transposed: &[] };
+        return Side { values, row_stride: cols, cols, factor: &[] };
     }
     let values = side.values();
     match side.role {
-        Role::Vector => Side { values, row_stride: 0, cols: values.len(), transposed: &[] },
-        _ => Side { values, row_stride: cols, cols, transposed: &side.transposed },
+        Role::Vector => Side { values, row_stride: 0, cols: values.len(), factor: &[] },
+        _ => Side { values, row_stride: cols, cols, factor: side.factor() },
     }
 }
 

@@ -114,8 +114,7 @@ pub(crate) fn is_strict(plan: &CPlan, positions: &Positions) -> bool {
     !in_nodes && !plan.outputs.iter().any(multiplies) && plan.positions(true).as_ref() == Some(positions)
 }
 
-/// Whether dense vectors are multiplied with side matrices, which then must be transposed: all vectors are dense but those
-/// that lie by position.
+/// Whether dense vectors are multiplied with side matrices: all vectors are dense but those that lie by position.
 pub(crate) fn multiplies_dense_vectors(plan: &CPlan, input: CInputId, positions: &Positions) -> bool {
     plan.nodes.values().any(|node| match *node {
         CNode::VectMatMult(operand, matrix) => matrix == input && !positions.contains(operand),

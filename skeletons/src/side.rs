@@ -15,14 +15,33 @@ pub(crate) struct SideInput<'a> {
     pub(crate) cols: usize,
     /// What is read of each row, where the side is read by row.
     pub(crate) columns: Columns,
-    /// The transpose, where dense vectors are multiplied with the matrix.
-    pub(crate) transposed: Vec<f64>,
+    /// What dense vectors are multiplied with, if it is the matrix.
+    pub(crate) factor: Factor,
+}
+
+/// A matrix as a factor of dense vectors.
+pub(crate) enum Factor {
+    /// It is none.
+    None,
+    /// The cells of its transpose, for dot products.
+    Transposed(Vec<f64>),
+    /// Its own cells.
+    Stored,
 }
 
 impl SideInput<'_> {
     /// Whether units read the side by row.
     pub(crate) fn is_by_row(&self) -> bool {
         matches!(self.role, Role::Row | Role::RowScalar | Role::FactorU)
+    }
+
+    /// What dense vectors are multiplied with: nothing if they are not.
+    pub(crate) fn factor(&self) -> &[f64] {
+        match &self.factor {
+            Factor::None => &[],
+            Factor::Transposed(values) => values,
+            Factor::Stored => self.values(),
+        }
     }
 
     /// The cells of an input whose role makes it dense.

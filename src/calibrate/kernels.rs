@@ -202,8 +202,8 @@ impl Kernels {
                 let (input, output) = values.split_at_mut(rows * len);
                 let (product, sums) = output.split_at_mut(rows * cols);
                 for _ in 0..passes {
-                    let (left, right) = (Tile::new(input, len), Tile::new(&self.source, len));
-                    self.table.vect_mat_mult(rows, len, cols, left, right, TileMut::new(product, cols));
+                    let left = Tile::new(input, len);
+                    self.table.vect_mat_mult(rows, len, cols, left, &self.source, TileMut::new(product, cols));
                     self.table.outer_mult_add(rows, len, cols, left, Tile::new(product, cols), TileMut::new(sums, len));
                 }
             });

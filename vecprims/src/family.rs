@@ -94,8 +94,8 @@ macro_rules! for_each_family {
             DotProductFn DOT_PRODUCT (rows: usize, len: usize, a: *const f64, a_row: usize, b: *const f64, b_row: usize, out: *mut f64, out_row: usize) {
                 dot_product [] = product::dot_product::<V, N>(rows, len, Rows::new(a, a_row), Rows::new(b, b_row), out, out_row);
             }
-            VectMatMultFn VECT_MAT_MULT (rows: usize, len: usize, k: usize, a: *const f64, a_row: usize, bt: *const f64, bt_row: usize, out: *mut f64, out_row: usize) {
-                vect_mat_mult [] = product::vect_mat_mult::<V, N>((rows, len, k), Rows::new(a, a_row), Rows::new(bt, bt_row), out, out_row);
+            VectMatMultFn VECT_MAT_MULT (rows: usize, len: usize, k: usize, a: *const f64, a_row: usize, factor: *const f64, out: *mut f64, out_row: usize) {
+                vect_mat_mult [] = product::vect_mat_mult::<V, N>((rows, len, k), Rows::new(a, a_row), factor, out, out_row);
             }
             MatMultAddFn MAT_MULT_ADD (rows: usize, len: usize, k: usize, a: *const f64, a_row: usize, b: *const f64, b_row: usize, out: *mut f64, out_row: usize) {
                 mat_mult_add [] = matrix::mat_mult_add::<V>((rows, len, k), Rows::new(a, a_row), Rows::new(b, b_row), out, out_row);

@@ -150,13 +150,22 @@ impl Primitives {
 
     narrow_dots!(dot_f32: f32 dot_i32: i32 dot_u8: u8);
 
-    /// Each row of `a` times a matrix of `k` columns, given by its transpose `bt` of `k` rows.
-    pub fn vect_mat_mult(&self, rows: usize, len: usize, k: usize, a: Tile<'_>, bt: Tile<'_>, mut out: TileMut<'_>) {
-        let (a_values, bt_values) = (a.covering(rows, len), bt.covering(k, len));
+    /// Each row of `a` times a matrix of `k` columns. Its cells lie row after row: those of its transpose if it has fewer than
+    /// [`WIDE`](crate::WIDE) columns, else its own.
+    pub fn vect_mat_mult(
+        &self,
+        rows: usize,
+        len: usize,
+        k: usize,
+        a: Tile<'_>,
+        factor: &[f64],
+        mut out: TileMut<'_>,
+    ) {
+        let (a_values, factor_values) = (a.covering(rows, len), Tile::new(factor, k).covering(len, k));
         let out_values = out.covering(rows, k);
         let function = self.vect_mat_mult;
         // SAFETY: the tiles cover the extents, `out` is borrowed exclusively, and the table is this machine's.
-        unsafe { function(rows, len, k, a_values, a.row_stride, bt_values, bt.row_stride, out_values, out.row_stride) }
+        unsafe { function(rows, len, k, a_values, a.row_stride, factor_values, out_values, out.row_stride) }
     }
 
     /// Adds each row of `a` (`len` values) times `b`, of `len` rows of `k` values, to what `out` holds.

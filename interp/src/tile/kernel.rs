@@ -8,7 +8,7 @@ use cranelift_entity::EntityRef;
 use fuseline_ir::cplan::{CInputId, CNode, CNodeId, Filters};
 use fuseline_ir::ops::{AggOp, WindowOp, Windows};
 use fuseline_skeletons::abi::{Context, Kernel, Main, Output, Unit, UnitSize, has_sparse_entry};
-use fuseline_vecprims::{Tile, TileMut};
+use fuseline_vecprims::TileMut;
 use smallvec::SmallVec;
 
 impl Kernel for InterpKernel {
@@ -202,10 +202,7 @@ impl<'a> Frame<'a> {
             let (side, out) = (memory.side(input.index()), TileMut::new(out, k));
             match sparse.map(|sparse| sparse.rows(memory)) {
                 Some(sparse) => primitives.sparse_vect_mat_mult(sparse, k, matrix(side), out),
-                None => {
-                    let transposed = Tile::new(side.transposed, operand.len);
-                    primitives.vect_mat_mult(rows, operand.len, k, memory.tile(operand), transposed, out);
-                }
+                None => primitives.vect_mat_mult(rows, operand.len, k, memory.tile(operand), side.factor, out),
             }
         });
         Value::rows(place, k.max(1), k)

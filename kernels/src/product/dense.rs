@@ -9,7 +9,7 @@ use fuseline_ir::schedule::product::{Extents, FEW_COLUMNS, PackedBlocks, Product
 use fuseline_ir::work::{self, CELL_BYTES};
 use fuseline_matrix::run_context::check_stop;
 use fuseline_matrix::{Dense, NarrowCells, NarrowDense, strips, zeros};
-use fuseline_vecprims::{Tile, TileMut};
+use fuseline_vecprims::{Tile, TileMut, WIDE};
 use std::ops::Range;
 
 pub(super) fn product(context: &KernelContext<'_>, left: &Dense, right: &Dense) -> Dense {
@@ -17,9 +17,8 @@ pub(super) fn product(context: &KernelContext<'_>, left: &Dense, right: &Dense) 
     match ProductLoop::plain(extents) {
         ProductLoop::ScaledRows => row_times_matrix(context, left, right),
         ProductLoop::Dots => times_vector(context, left.into(), right.values()),
-        ProductLoop::ShortRows => {
-            short(context, left, &Dense::from_fn(right.cols(), right.rows(), |j, k| right.get(k, j)))
-        }
+        ProductLoop::ShortRows if right.cols() < WIDE => short(context, left, right.cols(), back(right).values()),
+        ProductLoop::ShortRows => short(context, left, right.cols(), right.values()),
         ProductLoop::RowProducts | ProductLoop::Packed => gemm(context, extents, Strided::of(left), Strided::of(right)),
     }
 }
@@ -77,14 +76,25 @@ fn gemm_of_strip(context: &KernelContext<'_>, extents: Extents, left: Strided<'_
 }
 
 /// A matrix of short rows times the transpose of another one.
-pub(super) fn short(context: &KernelContext<'_>, left: &Dense, right: &Dense) -> Dense {
-    let (rows, inner, cols) = (left.rows(), left.cols(), right.rows());
+pub(super) fn short_transposed(context: &KernelContext<'_>, left: &Dense, right: &Dense) -> Dense {
+    let cols = right.rows();
+    if cols < WIDE { short(context, left, cols, right.values()) } else { short(context, left, cols, back(right).values()) }
+}
+
+/// The transpose of a small matrix.
+fn back(matrix: &Dense) -> Dense {
+    Dense::from_fn(matrix.cols(), matrix.rows(), |i, j| matrix.get(j, i))
+}
+
+/// A matrix of short rows times one of so many columns, whose cells are given as the primitive takes them.
+fn short(context: &KernelContext<'_>, left: &Dense, cols: usize, factor: &[f64]) -> Dense {
+    let (rows, inner) = (left.rows(), left.cols());
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
     let step = block_rows(rows, inner + cols);
     for_each_block(context, result.values_mut(), step * cols, |block, out| {
         let (start, rows) = (block * step * inner, out.len() / cols);
-        let (a, b) = (Tile::new(&left.values()[start..], inner), Tile::new(right.values(), inner));
-        context.primitives.vect_mat_mult(rows, inner, cols, a, b, TileMut::new(out, cols));
+        let a = Tile::new(&left.values()[start..], inner);
+        context.primitives.vect_mat_mult(rows, inner, cols, a, factor, TileMut::new(out, cols));
     });
     result
 }

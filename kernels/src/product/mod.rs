@@ -89,7 +89,7 @@ pub fn matmul_transposed_right(
     Ok(match ProductLoop::with_transposed_right(extents) {
         ProductLoop::Dots if b.rows() == 1 => dense::times_vector(context, (&*a).into(), b.values()).into(),
         ProductLoop::Dots => dense::times_vector(context, (&*b).into(), a.values()).reshape(1, b.rows()).into(),
-        ProductLoop::ShortRows => dense::short(context, &a, &b).into(),
+        ProductLoop::ShortRows => dense::short_transposed(context, &a, &b).into(),
         ProductLoop::ScaledRows | ProductLoop::RowProducts | ProductLoop::Packed => {
             dense::gemm(context, extents, Strided::of(&a), Strided::of(&b).transposed()).into()
         }

@@ -281,8 +281,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let (rows, length) = self.dimensions(self.schedule.extents[a])?;
         let arguments = Arguments::numbers([rows, length, columns])
             .with_view(self.operand(a)?)
-            .with(self.address(Fact::SideTransposed(input))?)
-            .with(length)
+            .with(self.address(Fact::SideFactor(input))?)
             .with_view(out);
         Ok(Call::new(Primitive::VectMatMult, arguments))
     }

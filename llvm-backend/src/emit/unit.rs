@@ -28,7 +28,7 @@ pub(super) enum Fact {
     SideValues(CInputId),
     SideStride(CInputId),
     SideCols(CInputId),
-    SideTransposed(CInputId),
+    SideFactor(CInputId),
     OutputValues(usize),
     OutputStride(usize),
     /// The length of the vector that a `Cbind` node makes.
@@ -84,7 +84,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
                 Ok(self.row_start(rows)?.into())
             }
             Fact::SideValues(input) => self.load_side_address(input, offset_of!(RawSide, values)),
-            Fact::SideTransposed(input) => self.load_side_address(input, offset_of!(RawSide, transposed)),
+            Fact::SideFactor(input) => self.load_side_address(input, offset_of!(RawSide, factor)),
             Fact::SideStride(input) => self.load_side_number(input, offset_of!(RawSide, row_stride)),
             Fact::SideCols(input) => self.load_side_number(input, offset_of!(RawSide, cols)),
             Fact::OutputValues(index) => {

@@ -106,7 +106,7 @@ pub(crate) struct SideMemory {
     pub(crate) values: Vec<f64>,
     pub(crate) row_stride: usize,
     pub(crate) cols: usize,
-    pub(crate) transposed: Vec<f64>,
+    pub(crate) factor: Vec<f64>,
     /// Whether there is one value for each position.
     pub(crate) is_by_position: bool,
 }
@@ -283,9 +283,7 @@ fn side(
         }
         (CNode::VectMatMult(..), None) => {
             let stored = values.vector(factor_rows * WIDTH);
-            let transposed =
-                (0..WIDTH).flat_map(|j| (0..factor_rows).map(move |i| (i, j))).map(|(i, j)| stored[i * WIDTH + j]);
-            SideMemory { transposed: transposed.collect(), row_stride: WIDTH, ..packed(stored, WIDTH) }
+            SideMemory { factor: stored.clone(), row_stride: WIDTH, ..packed(stored, WIDTH) }
         }
         // The rows of a filter's factor are its columns.
         (CNode::Convolve(_, _, filters), _) => {
@@ -331,7 +329,7 @@ fn check(compiled: &CompiledCPlan, memory: &UnitMemory, expected: &Expected, wha
                 values: &side.values,
                 row_stride: side.row_stride,
                 cols: side.cols,
-                transposed: &side.transposed,
+                factor: &side.factor,
             })
             .collect();
         let mut views: Vec<Output<'_>> = outputs

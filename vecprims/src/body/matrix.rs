@@ -1,7 +1,8 @@
 //! Small dense matrix products (rule 6): every cell is one chain of fused multiply-adds, so that a block of cells stays in
 //! registers whatever the instruction set.
 
-use super::column::{ChunkBody, for_each_chunk, for_each_chunk_of, load, store};
+use super::ahead::{Ahead, Half};
+use super::column::{ChunkBody, for_each_chunk, load, masks, store};
 use super::product::Rows;
 use crate::panels::PANEL;
 use crate::vector::Vector;
@@ -106,39 +107,96 @@ impl Block {
     }
 }
 
-/// `R` rows times a matrix, added to what the output holds: a chunk of these sums stays in registers while all rows of the
-/// matrix pass by.
-struct RowsTimesMatrix<const R: usize> {
+/// The rows of a tile times a matrix, from `+0.0` on if `FRESH`, else added to what the output holds: a block of these sums
+/// stays in registers while all rows of the matrix pass by, and a chunk of columns is through with all rows of the tile
+/// before the next one.
+struct TileTimesMatrix<'a, const FRESH: bool> {
+    rows: usize,
     len: usize,
     a: Rows,
     b: Rows,
     out: *mut f64,
     out_row: usize,
+    ahead: &'a Ahead,
 }
 
-impl<V: Vector, const R: usize> ChunkBody<V> for RowsTimesMatrix<R> {
+/// Values of a row between two shares of what is asked for ahead: a cache line of each row at hand.
+const VALUES_PER_SHARE: usize = 8;
+
+/// The most rows of a block.
+const fn block_rows(lanes: usize) -> usize {
+    // AVX-512 has registers for two of eight rows; narrower sets for two of six.
+    if lanes == 8 { 8 } else { 6 }
+}
+
+impl<V: Vector, const FRESH: bool> ChunkBody<V> for TileTimesMatrix<'_, FRESH> {
     #[inline(always)]
     unsafe fn run<const I: usize, const MASKED: bool>(&self, start: usize, masks: [V::Mask; I]) {
-        let rows: [*const f64; R] = self.a.pointers(0);
-        let out = |r: usize| self.out.wrapping_add(r * self.out_row + start);
+        let mut row = 0;
+        // SAFETY: passed on to the caller.
+        unsafe {
+            if I <= 2 {
+                while V::LANES == 8 && row + 8 <= self.rows {
+                    self.block::<V, 8, I, MASKED>(row, start, masks);
+                    row += 8;
+                }
+                while V::LANES < 8 && row + 6 <= self.rows {
+                    self.block::<V, 6, I, MASKED>(row, start, masks);
+                    row += 6;
+                }
+                while row + 4 <= self.rows {
+                    self.block::<V, 4, I, MASKED>(row, start, masks);
+                    row += 4;
+                }
+            }
+            while row < self.rows {
+                self.block::<V, 1, I, MASKED>(row, start, masks);
+                row += 1;
+            }
+        }
+    }
+}
+
+impl<const FRESH: bool> TileTimesMatrix<'_, FRESH> {
+    /// `R` rows from `row` on, and `I` registers of columns from `start` on.
+    #[inline(always)]
+    unsafe fn block<V: Vector, const R: usize, const I: usize, const MASKED: bool>(
+        &self,
+        row: usize,
+        start: usize,
+        masks: [V::Mask; I],
+    ) {
+        let rows: [*const f64; R] = self.a.pointers(row);
+        let out = |r: usize| self.out.wrapping_add((row + r) * self.out_row + start);
         // SAFETY: passed on to the caller.
         unsafe {
             let mut sums = [[V::splat(0.0); I]; R];
-            for r in 0..R {
-                for i in 0..I {
-                    sums[r][i] = load::<V, I, MASKED>(out(r), i, masks[i]);
+            if !FRESH {
+                for r in 0..R {
+                    for i in 0..I {
+                        sums[r][i] = load::<V, I, MASKED>(out(r), i, masks[i]);
+                    }
                 }
             }
-            for k in 0..self.len {
-                let mut right = [V::splat(0.0); I];
-                for i in 0..I {
-                    right[i] = load::<V, I, MASKED>(self.b.pointer(k).wrapping_add(start), i, masks[i]);
+            let mut k = 0;
+            while k < self.len {
+                // Only the first columns find memory idle.
+                if FRESH && start == 0 {
+                    self.ahead.ask();
                 }
-                for r in 0..R {
-                    let left = V::splat(*rows[r].add(k));
+                let end = self.len.min(k + VALUES_PER_SHARE);
+                while k < end {
+                    let mut right = [V::splat(0.0); I];
                     for i in 0..I {
-                        sums[r][i] = V::mul_add(left, right[i], sums[r][i]);
+                        right[i] = load::<V, I, MASKED>(self.b.pointer(k).wrapping_add(start), i, masks[i]);
                     }
+                    for r in 0..R {
+                        let left = V::splat(*rows[r].add(k));
+                        for i in 0..I {
+                            sums[r][i] = V::mul_add(left, right[i], sums[r][i]);
+                        }
+                    }
+                    k += 1;
                 }
             }
             for r in 0..R {
@@ -159,30 +217,54 @@ pub(crate) unsafe fn mat_mult_add<V: Vector>(
     out: *mut f64,
     out_row: usize,
 ) {
-    let mut row = 0;
-    macro_rules! take {
-        ($rows:literal, $chunks:expr) => {{
-            let a = Rows::new(a.pointer(row), a.row);
-            let body = RowsTimesMatrix::<$rows> { len, a, b, out: out.wrapping_add(row * out_row), out_row };
-            // SAFETY: passed on to the caller.
-            unsafe { $chunks(k, &body) };
-            row += $rows;
-        }};
+    let ahead = &Ahead::none();
+    // SAFETY: passed on to the caller.
+    unsafe { for_each_column::<V, _>(rows, k, &TileTimesMatrix::<false> { rows, len, a, b, out, out_row, ahead }) }
+}
+
+/// As [`mat_mult_add`], where `out` holds `+0.0`: it is not read.
+#[inline(always)]
+pub(crate) unsafe fn wide_mat_mult<V: Vector>(
+    (rows, len, k): (usize, usize, usize),
+    a: Rows,
+    b: Rows,
+    out: *mut f64,
+    out_row: usize,
+) {
+    let shares = rows.div_ceil(block_rows(V::LANES)) * len.div_ceil(VALUES_PER_SHARE);
+    let ahead = &Ahead::new(a, rows, Half::First, shares);
+    let body = TileTimesMatrix::<true> { rows, len, a, b, out, out_row, ahead };
+    // SAFETY: passed on to the caller; each instruction set has those with narrower registers.
+    unsafe {
+        if k <= V::Narrow::LANES {
+            for_each_column::<V::Narrow, _>(rows, k, &body);
+        } else {
+            for_each_column::<V, _>(rows, k, &body);
+        }
     }
-    // AVX-512 has registers for two of eight rows, or four of four; narrower sets for two of six.
-    while V::LANES == 8 && k <= 2 * V::LANES && row + 8 <= rows {
-        take!(8, for_each_chunk_of::<V, _, 2>);
-    }
-    while V::LANES == 8 && row + 4 <= rows {
-        take!(4, for_each_chunk_of::<V, _, 4>);
-    }
-    while V::LANES < 8 && row + 6 <= rows {
-        take!(6, for_each_chunk_of::<V, _, 2>);
-    }
-    while V::LANES < 8 && row + 2 <= rows {
-        take!(2, for_each_chunk_of::<V, _, 4>);
-    }
-    while row < rows {
-        take!(1, for_each_chunk::<V, _>);
+}
+
+/// Cuts the columns into chunks of two registers, or where there are few rows, into longer ones: so there are enough sums at
+/// a time, each of which waits for itself.
+#[inline(always)]
+unsafe fn for_each_column<V: Vector, B: ChunkBody<V>>(rows: usize, len: usize, body: &B) {
+    // SAFETY: the chunks lie within the caller's `len`.
+    unsafe {
+        if rows < 4 {
+            return for_each_chunk::<V, B>(len, body);
+        }
+        let mut start = 0;
+        while start + 2 * V::LANES <= len {
+            body.run::<2, false>(start, [V::first(0); 2]);
+            start += 2 * V::LANES;
+        }
+        let rest = len - start;
+        if rest > V::LANES {
+            body.run::<2, true>(start, masks::<V, 2>(rest));
+        } else if rest == V::LANES {
+            body.run::<1, false>(start, [V::first(0)]);
+        } else if rest > 0 {
+            body.run::<1, true>(start, masks::<V, 1>(rest));
+        }
     }
 }

@@ -2,8 +2,10 @@
 
 use super::abreast::{ROWS_PER_SHARE, ShortProducts};
 use super::ahead::{Ahead, Half};
+use super::matrix::wide_mat_mult;
 use super::narrow::{NarrowProduct, reduce_rows};
 use super::reduce::{Pending, Run, Sum, merge_registers};
+use crate::WIDE;
 use crate::vector::{Element, Merge, Vector};
 
 /// Accumulators of the products of `R` rows with `C` rows, 32 lanes in `N` registers each.
@@ -188,7 +190,7 @@ pub(crate) unsafe fn dot_product<V: Vector, const N: usize>(
     // SAFETY: passed on to the caller.
     unsafe {
         if b.row == 0 {
-            return vect_mat_mult::<V, N>((rows, len, 1), a, b, out, out_row);
+            return dot_products::<V, N>((rows, len, 1), a, b, out, out_row);
         }
         match len.div_ceil(V::LANES) {
             1 => {
@@ -236,9 +238,29 @@ pub(crate) unsafe fn narrow_dot_product<V: Vector, T: Element, const N: usize>(
     }
 }
 
-/// The products of every row of `a` with the `k` rows of `bt`: `out[r * out_row + c]`.
+/// Every row of `a` times a matrix of `k` columns (rule 6): `out[r * out_row + c]`. The matrix is given by its transpose if
+/// it has fewer than [`WIDE`] columns, else as it is, both without gaps.
 #[inline(always)]
 pub(crate) unsafe fn vect_mat_mult<V: Vector, const N: usize>(
+    (rows, len, k): (usize, usize, usize),
+    a: Rows,
+    factor: *const f64,
+    out: *mut f64,
+    out_row: usize,
+) {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        if k < WIDE {
+            dot_products::<V, N>((rows, len, k), a, Rows::new(factor, len), out, out_row);
+        } else {
+            wide_mat_mult::<V>((rows, len, k), a, Rows::new(factor, k), out, out_row);
+        }
+    }
+}
+
+/// The products of every row of `a` with the `k` rows of `bt`, fewer than [`WIDE`]: `out[r * out_row + c]`.
+#[inline(always)]
+unsafe fn dot_products<V: Vector, const N: usize>(
     (rows, len, k): (usize, usize, usize),
     a: Rows,
     bt: Rows,
@@ -285,18 +307,11 @@ pub(crate) unsafe fn vect_mat_mult<V: Vector, const N: usize>(
             row += 4;
         }
         while V::LANES == 8 && row + 2 <= rows {
-            let mut column = 0;
-            while column + 4 <= k {
-                let [first, second] = products_by_halves::<V, 2, 4>(a.pointers(row), bt.pointers(column), run, &ahead);
-                store_merged::<V, 4>([first, second].as_flattened(), out.add(row * out_row + column), out_row);
-                column += 4;
+            if k > 1 {
+                push_products::<V, N, 2, 2, _>(&mut pending, a, bt, (row, 0), run, &ahead, out, out_row);
             }
-            if column + 2 <= k {
-                push_products::<V, N, 2, 2, _>(&mut pending, a, bt, (row, column), run, &ahead, out, out_row);
-                column += 2;
-            }
-            if column < k {
-                push_products::<V, N, 2, 1, _>(&mut pending, a, bt, (row, column), run, &ahead, out, out_row);
+            if k != 2 {
+                push_products::<V, N, 2, 1, _>(&mut pending, a, bt, (row, k - 1), run, &ahead, out, out_row);
             }
             row += 2;
         }
@@ -327,7 +342,7 @@ unsafe fn store_merged<V: Vector, const C: usize>(products: &[V], out: *mut f64,
     }
 }
 
-/// [`vect_mat_mult`] for rows of at most 16 values; says whether they are.
+/// [`dot_products`] for rows of at most 16 values; says whether they are.
 #[inline(always)]
 unsafe fn short_products<V: Vector>(
     (rows, len, k): (usize, usize, usize),
@@ -350,7 +365,7 @@ unsafe fn short_products<V: Vector>(
     true
 }
 
-/// [`vect_mat_mult`] for one column and rows in `T` registers.
+/// [`dot_products`] for one column and rows in `T` registers.
 #[inline(always)]
 unsafe fn narrow_products<V: Vector, const T: usize>(
     rows: usize,

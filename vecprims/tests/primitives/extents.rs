@@ -76,15 +76,11 @@ const CALLS: &[(&str, usize, Call)] = &[
     ("dot_product b", NEEDED, |p, len| {
         p.dot_product(3, 4, Tile::new(&values(14), 5), Tile::new(&values(len), 5), TileMut::new(&mut values(11), 5));
     }),
-    ("vect_mat_mult bt", 6 * 5 + 4, |p, len| {
-        p.vect_mat_mult(
-            3,
-            4,
-            7,
-            Tile::new(&values(14), 5),
-            Tile::new(&values(len), 5),
-            TileMut::new(&mut values(21), 7),
-        );
+    ("vect_mat_mult factor", 28, |p, len| {
+        p.vect_mat_mult(3, 4, 7, Tile::new(&values(14), 5), &values(len), TileMut::new(&mut values(21), 7));
+    }),
+    ("vect_mat_mult narrow factor", 8, |p, len| {
+        p.vect_mat_mult(3, 4, 2, Tile::new(&values(14), 5), &values(len), TileMut::new(&mut values(6), 2));
     }),
     ("mat_mult_add b", 28, |p, len| {
         p.mat_mult_add(

@@ -129,7 +129,7 @@ fn reductions_and_products() {
                 let what = || format!("products on {}, {len} from {offset}, {class:?}", table.isa());
                 let mut out = [0.0; 3];
                 table.dot_product(1, len, Tile::new(x, len), Tile::new(y, len), TileMut::new(&mut out[..1], 1));
-                table.vect_mat_mult(1, len, 1, Tile::new(x, len), Tile::new(y, len), TileMut::new(&mut out[1..2], 1));
+                table.vect_mat_mult(1, len, 1, Tile::new(x, len), y, TileMut::new(&mut out[1..2], 1));
                 let columns: Vec<u32> = (0..len as u32).collect();
                 let csr = CsrTile { row_offsets: &[2, 2 + len], columns: &columns, values: x };
                 table.sparse_dot_product(csr, Tile::new(y, len), TileMut::new(&mut out[2..], 1));
