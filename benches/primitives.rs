@@ -98,14 +98,7 @@ const CONTESTS: &[Contest] = &[
     Contest {
         name: "vect_mat_mult",
         primitive: |table, data| {
-            table.vect_mat_mult(
-                ROWS,
-                LEN,
-                WIDTH,
-                Tile::new(&data.a, LEN),
-                &data.b,
-                TileMut::new(&mut data.out, WIDTH),
-            );
+            table.vect_mat_mult(ROWS, LEN, WIDTH, Tile::new(&data.a, LEN), &data.b, TileMut::new(&mut data.out, WIDTH));
         },
         scalar: |data| {
             for (a, out) in data.a.chunks_exact(LEN).zip(data.out.chunks_exact_mut(WIDTH)) {

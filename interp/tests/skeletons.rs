@@ -165,6 +165,26 @@ fn plans_with_a_constant_for_zeros_visit_non_zeros_alone() {
     assert_eq!(counters.cells(), 1);
 }
 
+/// An operator that runs again keeps what it found out on dense inputs; other dimensions and formats are looked at anew.
+#[test]
+fn operators_run_again_on_inputs_of_other_dimensions_and_formats() {
+    let plans = [gradient(), sum_of_products()];
+    for example in &plans {
+        let compiled = compile(&example.plan, Isa::detect());
+        let runs =
+            [(7, 5, false), (7, 5, false), (9, 5, false), (9, 5, true), (9, 3, true), (9, 5, false), (7, 5, true)];
+        for (rows, cols, is_sparse) in runs {
+            let dense = inputs(example, rows, cols, 0.4, Values::Integers);
+            let inputs: Vec<MatrixBlock> = dense.iter().map(|dense| stored(dense, is_sparse)).collect();
+            let again = execute(&compiled, &inputs, &[], &pools()[1], &Counters::default()).unwrap();
+            assert_eq!(bits(&again), bits(&run(example, &inputs).0), "{rows} x {cols}, {is_sparse}: {}", example.plan);
+        }
+        let wrong = vec![stored(&matrix(2, 2, 1.0, Values::Integers, 1), false); example.shapes.len()];
+        let wrong = [&wrong[..], &[stored(&matrix(3, 4, 1.0, Values::Integers, 1), false)]].concat();
+        assert!(execute(&compiled, &wrong, &[], &pools()[1], &Counters::default()).is_err());
+    }
+}
+
 /// Numbers of rows are those of the main input, even where most rows are empty.
 #[test]
 fn row_numbers_are_those_of_the_main_input() {

@@ -12,15 +12,15 @@ pub(crate) fn accesses(binding: &Binding<'_>) -> SmallVec<[Access; INLINE_INPUTS
     let sides = binding.plan.inputs.keys().zip(&binding.sides);
     let mut accesses: SmallVec<[Access; INLINE_INPUTS]> =
         sides.map(|(id, side)| side.as_ref().map_or(Access::Unread, |side| of_side(binding, id, side))).collect();
-    accesses[0] = Access::Main { reads_cells: binding.reads_main };
+    accesses[0] = Access::Main { reads_cells: binding.fit.reads_main };
     accesses
 }
 
 fn of_side(binding: &Binding<'_>, id: CInputId, side: &SideInput<'_>) -> Access {
     let plan = binding.plan;
     let output = plan.outputs[0];
-    let reads_rows_of_u = binding.reads_products || matches!(output, COutput::TransposedTimesFactor(_));
-    let reads_rows_of_v = binding.reads_products || matches!(output, COutput::TimesFactor(_));
+    let reads_rows_of_u = binding.fit.reads_products || matches!(output, COutput::TransposedTimesFactor(_));
+    let reads_rows_of_v = binding.fit.reads_products || matches!(output, COutput::TimesFactor(_));
     match side.role {
         Role::None => Access::Unread,
         Role::Cell => Access::Cells,
@@ -37,7 +37,7 @@ fn of_side(binding: &Binding<'_>, id: CInputId, side: &SideInput<'_>) -> Access 
 
 /// Whether a vector or a matrix meets what lies by position and nothing else, so that what belongs to positions is fetched.
 fn meets_positions_alone(binding: &Binding<'_>, input: CInputId) -> bool {
-    let (plan, positions) = (binding.plan, &binding.positions);
+    let (plan, positions) = (binding.plan, &binding.fit.positions);
     let is_vector = |id| matches!(plan.nodes[id], CNode::SideVector(side) if side == input);
     let mut nodes = plan.nodes.iter();
     nodes.all(|(id, node)| match *node {

@@ -1,6 +1,7 @@
 //! What turns CPlans into executable kernels.
 
 use crate::abi::{Context, Kernel, Output, Unit, UnitSize};
+use crate::known::LastKnown;
 use fuseline_ir::cplan::VerifiedCPlan;
 use fuseline_ir::work::NARROW_ROW;
 use fuseline_matrix::{AllocationFailure, Refusal};
@@ -87,6 +88,7 @@ pub struct CompiledCPlan {
     plan: VerifiedCPlan,
     kernel: Arc<dyn Kernel>,
     label: String,
+    last_known: Arc<LastKnown>,
     /// Facts about its compilation.
     pub info: CompileInfo,
 }
@@ -95,7 +97,7 @@ impl CompiledCPlan {
     /// A plan with its genexec.
     pub fn new(plan: VerifiedCPlan, kernel: Arc<dyn Kernel>, info: CompileInfo) -> Self {
         let label = format!("{} {}", plan.variant.template(), plan.variant.mnemonic());
-        CompiledCPlan { plan, kernel, label, info }
+        CompiledCPlan { plan, kernel, label, last_known: Arc::default(), info }
     }
 
     /// The template and the variant: what executions are counted as.
@@ -137,6 +139,11 @@ impl CompiledCPlan {
     /// The kernel, for those who lay units out.
     pub(crate) fn kernel(&self) -> &dyn Kernel {
         &*self.kernel
+    }
+
+    /// What was found out when the plan last ran.
+    pub(crate) fn last_known(&self) -> &LastKnown {
+        &self.last_known
     }
 }
 

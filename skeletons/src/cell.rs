@@ -20,11 +20,11 @@ use fuseline_matrix::{Dense, MatrixBlock};
 /// Executes a Cell plan.
 pub(crate) fn execute(operator: &Operator<'_>) -> Result<MatrixBlock, SkeletonError> {
     let binding = &operator.binding;
-    let (rows, cols, output) = (binding.rows, binding.cols, binding.plan.outputs[0]);
+    let (rows, cols, output) = (binding.fit.rows, binding.fit.cols, binding.plan.outputs[0]);
     if rows == 0 || cols == 0 {
         return Ok(without_cells(&output, rows, cols).into());
     }
-    if let (Some(csr), true) = (binding.main.csr(), binding.runs_sparse_entry) {
+    if let (Some(csr), true) = (binding.main.csr(), binding.fit.runs_sparse_entry) {
         return nonzeros::execute(operator, csr, &output);
     }
     binding.cells()?;
@@ -57,7 +57,7 @@ fn without_cells(output: &COutput, rows: usize, cols: usize) -> Dense {
 
 fn dense_cells(operator: &Operator<'_>) -> MatrixBlock {
     let (binding, work) = (&operator.binding, operator.work(None));
-    let mut out = Dense::uninit_in(operator.env.buffers, binding.rows, binding.cols);
+    let mut out = Dense::uninit_in(operator.env.buffers, binding.fit.rows, binding.fit.cols);
     let write = Write::to(operator, &out);
     run_blocks(
         operator,
@@ -78,7 +78,7 @@ fn dense_cells(operator: &Operator<'_>) -> MatrixBlock {
 
 fn dense_rows(operator: &Operator<'_>, agg: AggOp) -> MatrixBlock {
     let work = operator.work(None);
-    let mut out = Dense::uninit_in(operator.env.buffers, operator.binding.rows, 1);
+    let mut out = Dense::uninit_in(operator.env.buffers, operator.binding.fit.rows, 1);
     let parts = split_parts(out.values_mut(), (0..work.len()).map(|block| work.block_rows(block).len()));
     operator.run(parts, |workspace, block, part| {
         let first_row = work.block_rows(block).start;
@@ -99,7 +99,7 @@ fn dense_rows(operator: &Operator<'_>, agg: AggOp) -> MatrixBlock {
 }
 
 fn dense_columns(operator: &Operator<'_>, agg: AggOp) -> MatrixBlock {
-    let (rows, cols) = (operator.binding.rows, operator.binding.cols);
+    let (rows, cols) = (operator.binding.fit.rows, operator.binding.fit.cols);
     let accumulation = Accumulation { operator, len: cols, row_stride: cols, agg, is_full: false };
     if !matches!(operator.schedule.sums(rows, 0), Some(Sums::ByColumns(_))) {
         return accumulation.over(None).into();

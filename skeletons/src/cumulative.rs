@@ -27,18 +27,22 @@ pub(crate) fn run_blocks(
         return;
     };
     let least = operator.env.pool.current_num_threads();
-    let (mut block, mut start) = (0, 0);
+    let (mut block, mut start, mut computed) = (0, 0, 0..0);
     while block < blocks {
         let (first, mut end) = (block, start);
         while block < blocks && (block - first < least || end - start < CELLS_AT_A_TIME) {
             end += block_cells(block);
             block += 1;
         }
-        let parts = split_parts(&mut values[start..end], (first..block).map(&block_cells));
-        operator.run((first..).zip(parts).collect(), |workspace, _, (block, part)| each(workspace, block, part));
-        merge_downwards(agg, values, cols, start..end);
-        start = end;
+        let (above, rest) = values.split_at_mut(start);
+        let parts = split_parts(&mut rest[..end - start], (first..block).map(&block_cells));
+        let states = (first..).zip(parts).collect();
+        let compute = || operator.run(states, |workspace, _, (block, part)| each(workspace, block, part));
+        // One thread merges what was computed before, while the others go on.
+        operator.env.pool.join(|| merge_downwards(agg, above, cols, computed), compute);
+        (computed, start) = (start..end, end);
     }
+    merge_downwards(agg, values, cols, computed);
 }
 
 /// Merges each of these cells with the one above it, which is merged before; those of the first row stay.

@@ -28,9 +28,9 @@ pub(crate) struct DenseFactors<'a> {
 impl<'a> DenseFactors<'a> {
     pub(crate) fn new(operator: &'a Operator<'a>) -> Self {
         let binding = &operator.binding;
-        let panels = binding.reads_products.then(|| {
+        let panels = binding.fit.reads_products.then(|| {
             let (v, rank) = (factor(binding, FACTOR_V), binding.rank());
-            Panels::transposing(fuseline_vecprims::Tile::new(v, rank), binding.cols, rank)
+            Panels::transposing(fuseline_vecprims::Tile::new(v, rank), binding.fit.cols, rank)
         });
         DenseFactors { operator, driver: binding.dense_driver(), panels }
     }
@@ -61,7 +61,7 @@ impl<'a> DenseFactors<'a> {
     }
 
     fn first_cell(&self, tile: Tile) -> usize {
-        tile.first_row * self.operator.binding.cols + tile.first_col
+        tile.first_row * self.operator.binding.fit.cols + tile.first_col
     }
 
     /// Builds the rows of a tile, if a zero of it is left out, and the products of its factors; says how many cells are

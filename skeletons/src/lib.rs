@@ -5,7 +5,6 @@
 //! units: the modules `cell`, `magg`, `row` and `outer` are the paper's `SpoofCell`, `SpoofMAgg`, `SpoofRow` and
 //! `SpoofOuter`.
 
-use binding::Binding;
 use fuseline_ir::cplan::Variant;
 use fuseline_ir::schedule::{Access, Schedule, Strips};
 use fuseline_matrix::{BufferPool, MatrixBlock};
@@ -28,6 +27,8 @@ mod cumulative;
 mod dense_row;
 mod error;
 mod factors;
+mod fit;
+mod known;
 mod layout;
 mod magg;
 mod nonzeros;
@@ -169,8 +170,7 @@ pub fn execute(
     scalars: &[f64],
     env: &Execution<'_>,
 ) -> Result<MatrixBlock, SkeletonError> {
-    let binding = Binding::new(compiled, inputs, scalars, env.strict_ieee)?;
-    let operator = Operator::new(binding, env)?;
+    let operator = Operator::new(compiled, inputs, scalars, env)?;
     let result = match operator.binding.plan.variant {
         Variant::Cell(_) => cell::execute(&operator),
         Variant::MAgg => magg::execute(&operator),
@@ -210,6 +210,5 @@ pub fn schedule(
     scalars: &[f64],
     env: &Execution<'_>,
 ) -> Result<Scheduled, SkeletonError> {
-    let binding = Binding::new(compiled, inputs, scalars, env.strict_ieee)?;
-    Ok(Operator::new(binding, env)?.scheduled())
+    Ok(Operator::new(compiled, inputs, scalars, env)?.scheduled())
 }

@@ -10,7 +10,7 @@ use fuseline_matrix::MatrixBlock;
 /// Executes a MAgg plan.
 pub(crate) fn execute(operator: &Operator<'_>) -> Result<MatrixBlock, SkeletonError> {
     let aggregation = Aggregation::new(operator);
-    match (operator.binding.main.csr(), operator.binding.runs_sparse_entry) {
+    match (operator.binding.main.csr(), operator.binding.fit.runs_sparse_entry) {
         (Some(csr), true) => Ok(nonzeros::full(&aggregation, csr)),
         _ => {
             operator.binding.cells()?;

@@ -47,7 +47,7 @@ fn cells(operator: &Operator<'_>, csr: &Csr) -> Result<MatrixBlock, SkeletonErro
     if zero != 0.0 {
         operator.binding.cells()?;
     }
-    if !operator.binding.joined.is_empty() {
+    if !operator.binding.fit.joined.is_empty() {
         return Ok(joined_cells(operator));
     }
     let by_position = by_position(operator);
@@ -59,7 +59,7 @@ fn cells(operator: &Operator<'_>, csr: &Csr) -> Result<MatrixBlock, SkeletonErro
 
 /// The values at the positions of several matrices, whose rows are joined. Serves Row plans, too.
 pub(crate) fn joined_cells(operator: &Operator<'_>) -> MatrixBlock {
-    let (visited, cols) = (visited(operator), operator.binding.cols);
+    let (visited, cols) = (visited(operator), operator.binding.fit.cols);
     let work = operator.work(Some(&visited));
     let blocks = operator.run(vec![(); work.len()], |workspace, block, ()| {
         let rows = work.block_rows(block);
@@ -120,7 +120,7 @@ impl StoredRows {
 /// The matrix of the rows of all blocks.
 fn put_together(operator: &Operator<'_>, blocks: &[StoredRows], cols: usize) -> Csr {
     if blocks.is_empty() {
-        return Csr::empty(operator.binding.rows, cols);
+        return Csr::empty(operator.binding.fit.rows, cols);
     }
     let heights: Vec<usize> = blocks.iter().map(|block| block.lengths.len()).collect();
     let lengths = |block: usize, out: &mut [usize]| out.copy_from_slice(&blocks[block].lengths);

@@ -2,11 +2,13 @@
 
 use crate::abi::{Context, Main, Output, Side, Unit, UnitSize};
 use crate::access::accesses;
+use crate::backend::CompiledCPlan;
 use crate::binding::Binding;
 use crate::built::BuiltRows;
 use crate::by_row::RowCopy;
 use crate::combined::{CombinedRows, Joining};
 use crate::dense_row::DenseRow;
+use crate::fit::{Course, Fit};
 use crate::layout::gather_columns;
 use crate::profile::{leaves_rows_out, profile, row_bytes, skips_empty_units};
 use crate::roles::{INLINE_INPUTS, INLINE_SIDES, Role};
@@ -21,11 +23,11 @@ use crate::{Execution, Scheduled, SkeletonError};
 use fuseline_ir::cplan::COutput;
 use fuseline_ir::schedule::{Access, Driver, Extent, Rows, Schedule, Strips, Tile};
 use fuseline_ir::template::Space;
-use fuseline_matrix::{Buffer, BufferPool, StopListener, strips};
+use fuseline_matrix::{Buffer, BufferPool, MatrixBlock, StopListener, strips};
 use rayon::prelude::*;
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Values of code's own that lie beside a unit's layout: units of few cells need no more, and take none from the pool.
 const FEW_VALUES: usize = 256;
@@ -87,27 +89,48 @@ pub(crate) struct Tally {
     pub(crate) read: SmallVec<[u64; INLINE_INPUTS]>,
 }
 
-impl Operator<'_> {
+impl<'a> Operator<'a> {
     /// An operator ready to run.
     ///
     /// # Errors
-    /// The main input has more cells than can be addressed, and runs over all of them, or sums have.
-    pub(crate) fn new<'a>(binding: Binding<'a>, env: &'a Execution<'a>) -> Result<Operator<'a>, SkeletonError> {
-        let schedule = Schedule::of(&profile(&binding)?);
-        if schedule.driver == Driver::Run {
-            binding.cells()?;
-        }
-        Ok(Operator {
-            grid_cols: schedule.grid_cols(),
-            skips_empty_units: skips_empty_units(&binding),
-            accesses: accesses(&binding),
-            binding,
-            env,
-            schedule,
-            stop: StopListener::current(),
-        })
+    /// The inputs do not fit the plan. The main input has more cells than can be addressed, and runs over all of them, or
+    /// sums have.
+    pub(crate) fn new(
+        compiled: &'a CompiledCPlan,
+        inputs: &'a [MatrixBlock],
+        scalars: &[f64],
+        env: &'a Execution<'a>,
+    ) -> Result<Self, SkeletonError> {
+        let known = compiled.last_known().on(inputs);
+        let fit = known.as_ref().map(|known| Arc::clone(&known.fit));
+        let binding = Binding::new(compiled, inputs, scalars, env.strict_ieee, fit)?;
+        let course = match known {
+            Some(known) => known.course.clone(),
+            None => {
+                let course = course(&binding)?;
+                compiled.last_known().keep(inputs, &binding.fit, &course);
+                course
+            }
+        };
+        let Course { schedule, skips_empty_units, accesses } = course;
+        let grid_cols = schedule.grid_cols();
+        Ok(Operator { binding, env, schedule, grid_cols, skips_empty_units, accesses, stop: StopListener::current() })
     }
+}
 
+/// How a bound plan runs.
+///
+/// # Errors
+/// The main input has more cells than can be addressed, and runs over all of them, or sums have.
+fn course(binding: &Binding<'_>) -> Result<Course, SkeletonError> {
+    let schedule = Schedule::of(&profile(binding)?);
+    if schedule.driver == Driver::Run {
+        binding.cells()?;
+    }
+    Ok(Course { schedule, skips_empty_units: skips_empty_units(binding), accesses: accesses(binding) })
+}
+
+impl Operator<'_> {
     /// The visited rows of a sparse main input; `None` where the rows of its dense form are.
     pub(crate) fn visited(&self) -> Option<VisitedRows<'_>> {
         let csr = self.binding.main.csr()?;
@@ -116,13 +139,13 @@ impl Operator<'_> {
         if self.schedule.skips_empty_rows {
             return Some(all().nonempty(self.strips(), self.env.pool));
         }
-        let visits_rows = leaves_rows_out(&self.binding) || self.binding.runs_sparse_entry;
+        let visits_rows = leaves_rows_out(&self.binding) || self.binding.fit.runs_sparse_entry;
         visits_rows.then(all)
     }
 
     /// The work of all rows, each of which has outputs of its own.
     pub(crate) fn work<'w>(&self, visited: Option<&'w VisitedRows<'_>>) -> Work<'w> {
-        self.strip(visited, 0..self.binding.rows)
+        self.strip(visited, 0..self.binding.fit.rows)
     }
 
     /// The work of some rows, those among them that are visited.
@@ -141,8 +164,8 @@ impl Operator<'_> {
             strips: self.strips(),
             skips_empty_units: self.skips_empty_units,
             accesses: self.accesses.to_vec(),
-            joined: self.binding.joined.clone(),
-            met: self.binding.met.clone(),
+            joined: self.binding.fit.joined.clone(),
+            met: self.binding.fit.met.clone(),
         }
     }
 
@@ -228,7 +251,7 @@ impl Operator<'_> {
 
     /// What each output has where units have no positions; of those that are aggregated, the aggregate of one such cell.
     pub(crate) fn zero_values(&self) -> ZeroValues {
-        let outputs = self.binding.plan.outputs.iter().zip(&self.binding.elsewhere);
+        let outputs = self.binding.plan.outputs.iter().zip(&self.binding.fit.elsewhere);
         outputs.map(|(output, &value)| output.agg().map_or(value, |agg| agg.of_one(value))).collect()
     }
 
@@ -247,13 +270,14 @@ impl Operator<'_> {
             UnitOf::Segment(segment, visited) if self.binding.combines_rows() => {
                 let mut combined = std::mem::take(&mut layout.combined);
                 let numbers = visited.numbers_from(segment.first_row);
-                if self.binding.joined.is_empty() {
-                    combined.meet(segment, visited, &self.binding.matrices(&self.binding.met));
+                if self.binding.fit.joined.is_empty() {
+                    combined.meet(segment, visited, &self.binding.matrices(&self.binding.fit.met));
                 } else {
-                    let joining = Joining { ascends: self.binding.needs_ascending_columns(), width: self.binding.cols };
+                    let joining =
+                        Joining { ascends: self.binding.needs_ascending_columns(), width: self.binding.fit.cols };
                     combined.join(&self.binding.joined_matrices(), numbers, segment.rows, joining);
                 }
-                let unit = SparseUnit::of_combined(&combined, numbers, segment.rows, self.binding.cols);
+                let unit = SparseUnit::of_combined(&combined, numbers, segment.rows, self.binding.fit.cols);
                 self.run_sparse(layout, unit, outputs);
                 layout.combined = combined;
             }
@@ -274,7 +298,7 @@ impl Operator<'_> {
         outputs: &mut [Output<'_>],
     ) {
         let UnitLayout { scratch, laid_out, tally, .. } = layout;
-        if self.binding.reads_main {
+        if self.binding.fit.reads_main {
             self.lay_out_tile(&*self.binding.main, tile, numbers, &mut laid_out[0]);
         }
         for (side, buffer) in self.binding.sides.iter().zip(laid_out.iter_mut()) {
@@ -284,7 +308,7 @@ impl Operator<'_> {
                 None => {}
             }
         }
-        let main = if self.binding.reads_main {
+        let main = if self.binding.fit.reads_main {
             let (values, row_stride) = self.cells_of_tile(&*self.binding.main, tile, &laid_out[0]);
             Main::Dense { values, row_stride }
         } else {
@@ -339,7 +363,7 @@ impl Operator<'_> {
                 (None, ..) => Side::EMPTY,
             })
             .collect();
-        let products: &[f64] = if self.binding.reads_products && sparse.products.is_empty() {
+        let products: &[f64] = if self.binding.fit.reads_products && sparse.products.is_empty() {
             let products = self.reserve(products, count);
             sample(&self.binding, self.env.primitives, &sparse, products);
             products
@@ -437,7 +461,7 @@ impl Operator<'_> {
 
     /// The place of a side input among the matrices whose rows are combined, the main input's being the first.
     fn combined_place(&self, input: usize) -> Option<usize> {
-        let Binding { joined, met, .. } = &self.binding;
+        let Fit { joined, met, .. } = &*self.binding.fit;
         joined.iter().chain(met).position(|&combined| combined == input).map(|place| place + 1)
     }
 

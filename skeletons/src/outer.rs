@@ -7,9 +7,9 @@ use crate::SkeletonError;
 use crate::abi::Output;
 use crate::accumulate::Accumulation;
 use crate::aggregate::Aggregation;
-use crate::binding::cells;
 use crate::built::BuiltRows;
 use crate::factors::DenseFactors;
+use crate::fit::cells;
 use crate::nonzeros::{by_position, visited};
 use crate::operator::{Operator, UnitLayout, Workspace};
 use crate::output::{expand_rows, split_parts, with_pattern};
@@ -27,8 +27,8 @@ pub(crate) fn execute(operator: &Operator<'_>, outer_type: OuterType) -> Result<
     let binding = &operator.binding;
     let rank = binding.rank();
     match outer_type {
-        OuterType::RightMM => cells(binding.rows, rank)?,
-        OuterType::LeftMM => cells(binding.cols, rank)?,
+        OuterType::RightMM => cells(binding.fit.rows, rank)?,
+        OuterType::LeftMM => cells(binding.fit.cols, rank)?,
         OuterType::NoAgg | OuterType::FullAgg => 0,
     };
     Ok(match (binding.sparse_driver(), outer_type) {
@@ -42,7 +42,7 @@ pub(crate) fn execute(operator: &Operator<'_>, outer_type: OuterType) -> Result<
 
 /// A result with a value for each cell, in the format that suits its non-zeros.
 fn by_tiles(operator: &Operator<'_>) -> MatrixBlock {
-    let (rows, cols) = (operator.binding.rows, operator.binding.cols);
+    let (rows, cols) = (operator.binding.fit.rows, operator.binding.fit.cols);
     let mut out = Dense::uninit_in(operator.env.buffers, rows, cols);
     let write = Write::to(operator, &out);
     let (factors, work) = (DenseFactors::new(operator), operator.work(None));
@@ -81,7 +81,7 @@ fn spread_values(
         let output = Output { values: &mut *values, row_stride: count };
         operator.genexec(layout, UnitOf::Built { rows, tile }, &mut [output]);
     }
-    rows.spread(values, cells, tile.cols, operator.binding.cols);
+    rows.spread(values, cells, tile.cols, operator.binding.fit.cols);
     layout.output = buffer;
 }
 
@@ -92,7 +92,7 @@ fn full(operator: &Operator<'_>) -> MatrixBlock {
         Some(_) => aggregation.over(Some(&visited(operator))),
         None => aggregation.over_tiles(&DenseFactors::new(operator)),
     };
-    let cells = operator.binding.rows.saturating_mul(operator.binding.cols);
+    let cells = operator.binding.fit.rows.saturating_mul(operator.binding.fit.cols);
     total.with_others(&operator.zero_values(), cells).into_block()
 }
 
@@ -124,7 +124,7 @@ fn right_mm_sparse(operator: &Operator<'_>, visited: &VisitedRows<'_>, rank: usi
 }
 
 fn right_mm_by_tiles(operator: &Operator<'_>, rank: usize) -> Dense {
-    let mut out = Dense::zeros_in(operator.env.buffers, operator.binding.rows, rank);
+    let mut out = Dense::zeros_in(operator.env.buffers, operator.binding.fit.rows, rank);
     let (factors, work) = (DenseFactors::new(operator), operator.work(None));
     let lengths = (0..work.len()).map(|block| work.block_rows(block).len() * rank);
     operator.run(split_parts(out.values_mut(), lengths), |workspace, block, part| {
@@ -142,7 +142,7 @@ fn right_mm_by_tiles(operator: &Operator<'_>, rank: usize) -> Dense {
 /// `t(W) %*% U`. Where private copies of the output pay, each block of rows has one. Else each block owns a range of columns
 /// of a sparse X, which are rows of the output, and runs over all rows of a strip of X.
 fn left_mm(operator: &Operator<'_>, rank: usize) -> MatrixBlock {
-    let len = operator.binding.cols * rank;
+    let len = operator.binding.fit.cols * rank;
     let accumulation = Accumulation { operator, len, row_stride: rank, agg: AggOp::Sum, is_full: false };
     match operator.binding.sparse_driver() {
         Some(_) => {
@@ -158,7 +158,7 @@ fn left_mm(operator: &Operator<'_>, rank: usize) -> MatrixBlock {
         }
         None => left_mm_by_tiles(&accumulation),
     }
-    .reshape(operator.binding.cols, rank)
+    .reshape(operator.binding.fit.cols, rank)
     .into()
 }
 

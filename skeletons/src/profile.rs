@@ -1,7 +1,8 @@
 //! What of a bound plan decides how it runs: the [`Profile`] that its schedule is made from.
 
 use crate::SkeletonError;
-use crate::binding::{Binding, cells};
+use crate::binding::Binding;
+use crate::fit::cells;
 use crate::roles::{Role, reads_row_index};
 use fuseline_ir::cplan::{CNode, COutput, CellType, RowType, Variant};
 use fuseline_ir::ops::AggOp;
@@ -16,12 +17,12 @@ use fuseline_ir::work::{CELL_BYTES, csr_row_bytes};
 pub(crate) fn profile(binding: &Binding<'_>) -> Result<Profile, SkeletonError> {
     Ok(Profile {
         space: binding.plan.space(),
-        rows: binding.rows,
-        cols: binding.cols,
-        runs_over_non_zeros: binding.main.csr().is_some() && binding.runs_sparse_entry,
+        rows: binding.fit.rows,
+        cols: binding.fit.cols,
+        runs_over_non_zeros: binding.main.csr().is_some() && binding.fit.runs_sparse_entry,
         skips_empty_rows: leaves_rows_out(binding) && knows_rows(binding) && !reads_row_index(binding.plan),
         keeps_rows: binding.plan.keeps_rows(),
-        joins_rows: !binding.joined.is_empty(),
+        joins_rows: !binding.fit.joined.is_empty(),
         keeps_columns: binding.plan.keeps_columns(),
         row: RowProfile {
             longest_computed: binding.longest_computed_vector(),
@@ -39,7 +40,7 @@ pub(crate) fn row_bytes(binding: &Binding<'_>) -> u64 {
     // Where no zeros decide, an Outer plan lays tiles of all cells out, whatever the format.
     let by_non_zeros = binding.plan.space() != Space::Factors || binding.plan.sparse_safe;
     match binding.main.csr().filter(|_| by_non_zeros) {
-        None => binding.cols as u64 * CELL_BYTES,
+        None => binding.fit.cols as u64 * CELL_BYTES,
         Some(csr) => csr_row_bytes(csr.rows() as u64, binding.non_zeros() as u64),
     }
 }
@@ -47,8 +48,8 @@ pub(crate) fn row_bytes(binding: &Binding<'_>) -> u64 {
 /// Whether rows of a sparse main input that have no non-zeros may be left out. Those of dense cells may if a value is zero
 /// where its row is; of no cells the minimum, the mean and others are not zero.
 pub(crate) fn leaves_rows_out(binding: &Binding<'_>) -> bool {
-    let is_zero_by_row = binding.plan.space() == Space::Rows && binding.plan.sparse_safe && binding.cols > 0;
-    let is_driven = binding.plan.space() != Space::Rows && binding.runs_sparse_entry;
+    let is_zero_by_row = binding.plan.space() == Space::Rows && binding.plan.sparse_safe && binding.fit.cols > 0;
+    let is_driven = binding.plan.space() != Space::Rows && binding.fit.runs_sparse_entry;
     binding.main.csr().is_some() && (is_zero_by_row || is_driven)
 }
 
@@ -97,8 +98,8 @@ fn flow(binding: &Binding<'_>) -> Result<Flow, SkeletonError> {
             Flow::Sums { cells: RowDims::of(binding, &output)?.cells() }
         }
         (Space::Rows, _) | (_, COutput::RowAgg(..) | COutput::TimesFactor(_)) => Flow::Rows,
-        (_, COutput::ColAgg(..)) => Flow::Sums { cells: binding.cols },
-        (_, COutput::TransposedTimesFactor(_)) => Flow::Sums { cells: cells(binding.cols, binding.rank())? },
+        (_, COutput::ColAgg(..)) => Flow::Sums { cells: binding.fit.cols },
+        (_, COutput::TransposedTimesFactor(_)) => Flow::Sums { cells: cells(binding.fit.cols, binding.rank())? },
         (_, COutput::Store(_) | COutput::Cumulative(..) | COutput::RowProduct { .. }) => Flow::Cells,
     })
 }

@@ -6,8 +6,8 @@ use crate::SkeletonError;
 use crate::abi::Output;
 use crate::accumulate::{Accumulation, over_strips};
 use crate::aggregate::Aggregation;
-use crate::binding::cells;
 use crate::cumulative::run_blocks;
+use crate::fit::cells;
 use crate::nonzeros::{by_position, joined_cells};
 use crate::operator::Operator;
 use crate::output::{expand_rows, in_best_format, split_parts, with_pattern};
@@ -52,7 +52,7 @@ impl<'a> Row<'a> {
     /// One output row, or cell, for each row.
     fn by_row(&self) -> Result<MatrixBlock, SkeletonError> {
         if let (Some(csr), true) = (self.operator.binding.main.csr(), self.lies_by_position()) {
-            let joins = !self.operator.binding.joined.is_empty();
+            let joins = !self.operator.binding.fit.joined.is_empty();
             return Ok(if joins {
                 joined_cells(self.operator)
             } else {
@@ -63,9 +63,9 @@ impl<'a> Row<'a> {
         if let Some(visited) = self.visited.filter(|visited| self.has_sparse_result(visited, cols)) {
             return Ok(self.sparse_rows(visited, cols));
         }
-        cells(self.operator.binding.rows, cols)?;
+        cells(self.operator.binding.fit.rows, cols)?;
         let work = self.operator.work(self.visited);
-        let visited_rows = self.operator.binding.rows - self.skipped_rows();
+        let visited_rows = self.operator.binding.fit.rows - self.skipped_rows();
         let mut out = Dense::uninit_in(self.operator.env.buffers, visited_rows, cols);
         let block_cells = |block| work.block_rows(block).len() * cols;
         run_blocks(self.operator, &mut out, block_cells, work.len(), |workspace, block, part| {
@@ -85,7 +85,7 @@ impl<'a> Row<'a> {
     /// Whether the stored value has a cell for each position of the main input, and is zero elsewhere.
     fn lies_by_position(&self) -> bool {
         let binding = &self.operator.binding;
-        binding.positions.contains(binding.plan.outputs[0].node())
+        binding.fit.positions.contains(binding.plan.outputs[0].node())
     }
 
     /// Whether a result of so many columns is best built sparse: it is as sparse as the main input, or most of its rows

@@ -32,7 +32,7 @@ impl RowOutput {
         let node_len = binding.vector_length(output.node()).unwrap_or(1);
         let dims = RowDims::of(binding, &output)?;
         // Dense entries add products up short-major, sparse ones, where the long vector is the main row, long-major.
-        let is_long_major = binding.runs_sparse_entry;
+        let is_long_major = binding.fit.runs_sparse_entry;
         let is_transposed = match output {
             COutput::RowProduct { order: ProductOrder::ShortByLong, .. } => is_long_major,
             COutput::RowProduct { short, .. } => binding.vector_length(short).is_some() && !is_long_major,

@@ -62,9 +62,9 @@ const ORDERS: &[Order] = &[
     Order {
         folder: "skeletons/src",
         path: "",
-        modules: "error roles abi backend dense_row places visited layout combined source built work zeros transpose side binding access profile by_row \
-                  sparse_unit sampled operator output cumulative accumulate factors aggregate write nonzeros cell magg outer \
-                  row_output row",
+        modules: "error roles abi dense_row places visited layout source side fit known backend combined built work zeros transpose \
+                  binding access profile by_row sparse_unit sampled operator output cumulative accumulate factors aggregate write \
+                  nonzeros cell magg outer row_output row",
     },
     Order {
         folder: "passes/src",

@@ -152,15 +152,7 @@ impl Primitives {
 
     /// Each row of `a` times a matrix of `k` columns. Its cells lie row after row: those of its transpose if it has fewer than
     /// [`WIDE`](crate::WIDE) columns, else its own.
-    pub fn vect_mat_mult(
-        &self,
-        rows: usize,
-        len: usize,
-        k: usize,
-        a: Tile<'_>,
-        factor: &[f64],
-        mut out: TileMut<'_>,
-    ) {
+    pub fn vect_mat_mult(&self, rows: usize, len: usize, k: usize, a: Tile<'_>, factor: &[f64], mut out: TileMut<'_>) {
         let (a_values, factor_values) = (a.covering(rows, len), Tile::new(factor, k).covering(len, k));
         let out_values = out.covering(rows, k);
         let function = self.vect_mat_mult;

@@ -78,7 +78,11 @@ fn gemm_of_strip(context: &KernelContext<'_>, extents: Extents, left: Strided<'_
 /// A matrix of short rows times the transpose of another one.
 pub(super) fn short_transposed(context: &KernelContext<'_>, left: &Dense, right: &Dense) -> Dense {
     let cols = right.rows();
-    if cols < WIDE { short(context, left, cols, right.values()) } else { short(context, left, cols, back(right).values()) }
+    if cols < WIDE {
+        short(context, left, cols, right.values())
+    } else {
+        short(context, left, cols, back(right).values())
+    }
 }
 
 /// The transpose of a small matrix.

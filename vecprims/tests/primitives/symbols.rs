@@ -50,7 +50,7 @@ fn names_and_signatures_are_those_of_the_architecture() {
             .map(|argument| match argument.trim() {
                 "row_offsets" => Offsets,
                 "columns" => Columns,
-                "a" | "b" | "bt" | "c" | "u" | "v" | "panels" => Values,
+                "a" | "b" | "c" | "factor" | "panels" | "u" | "v" => Values,
                 "out" | "acc" => ValuesMut,
                 "windows" => Windows,
                 _ => Usize,
