@@ -30,4 +30,4 @@ pub use tile::{CsrTile, Operand, Tile, TileMut};
 
 /// Columns from which on a matrix is wide enough for a dense vector times it to add up scaled rows, a register of columns at
 /// a time; of narrower ones each column gives a dot product (rule 6).
-pub const WIDE: usize = 4;
+pub const WIDE: usize = 3;

@@ -15,6 +15,9 @@ use crate::workloads::Scale;
 use fuseline::generate::{Kind, Specification};
 use fuseline::{Mode, Statistics};
 
+/// Rounds of long runs: of fewer the median is the luck of one.
+const ROUNDS: usize = 3;
+
 /// Gen's time that another mode may undercut it by.
 const SLOWDOWN: f64 = 1.02;
 
@@ -119,8 +122,7 @@ fn dense(setting: Setting, algorithm: &Algorithm, classes: usize, rows: usize, i
         (Scale::Default, ..=1_000_000) | (Scale::Full, _) => Some(4),
         (Scale::Default, _) => Some(2),
     };
-    let rounds = if setting.scale == Scale::Default && rows > 1_000_000 { 1 } else { 3 };
-    let workload = algorithm.workload(words, Source::Script(data), rounds);
+    let workload = algorithm.workload(words, Source::Script(data), ROUNDS);
     Experiment { item, workload: limited(workload, iterations), modes: &MODES, on: On::Dense(rows) }
 }
 
@@ -162,8 +164,7 @@ fn factorizations(setting: Setting) -> Vec<Experiment> {
     // One updates U, the next V.
     let iterations = setting.scale.pick([20, 4, 20]);
     let of = |item, on, (words, source): (String, Source), modes: &'static [NamedMode]| {
-        let workload =
-            ALS_CG.workload(format!("{words}, {iterations} iterations"), source, setting.scale.pick([2, 1, 2]));
+        let workload = ALS_CG.workload(format!("{words}, {iterations} iterations"), source, ROUNDS);
         Experiment { item, workload: workload.with_iterations(iterations), modes, on }
     };
     let ratings = |size| {
@@ -233,6 +234,12 @@ impl Measured {
 
     fn over_best(&self) -> Option<f64> {
         self.slowdown(&[BASE, FUSED, FUSE_ALL, NO_REDUNDANCY])
+    }
+
+    /// The mode of the shortest time, of those that generate operators.
+    fn fastest_fusing(&self) -> Option<&'static str> {
+        let timed = [GEN, FUSE_ALL, NO_REDUNDANCY].map(|mode| Some((self.modes.times_of(mode)?.median(), mode)));
+        timed.into_iter().flatten().min_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, mode)| mode)
     }
 
     fn over_heuristics(&self) -> Option<f64> {
@@ -375,16 +382,23 @@ fn largest_dense(measured: &[Measured]) -> Vec<&Measured> {
 fn clusters(measured: &[Measured], findings: &mut Findings) {
     let of = |on: On| measured.iter().find(|row| row.name == KMEANS.name && row.on == on);
     let (Some(narrow), Some(wide)) = (of(On::Airline), of(On::Mnist)) else { return };
-    let for_each_iteration = |row: &Measured, template: &str| {
+    let for_each_iteration = |row: &Measured, mode: &str, template: &str| {
         // The sums of squares, and the assignment at the end, are no iterations.
         let iterations = row.needs?.scans - 2.0;
-        Some(fused(row.modes.first_of(GEN)?, template) as f64 / iterations)
+        Some(fused(row.modes.first_of(mode)?, template) as f64 / iterations)
     };
-    let whole = for_each_iteration(narrow, "row multi_agg");
+    let whole = for_each_iteration(narrow, GEN, "row multi_agg");
     findings.value_of("P207", "Row multi-aggregates in an iteration, narrow data", &narrow.words(), whole);
-    let more = for_each_iteration(wide, "").zip(for_each_iteration(narrow, "")).map(|(wide, narrow)| wide - narrow);
+    let beyond_narrow = |mode: &str| Some(for_each_iteration(wide, mode, "")? - for_each_iteration(narrow, GEN, "")?);
     let what = "fused operators in an iteration of wide data beyond narrow data";
-    findings.value_of("P207", what, &wide.words(), more);
+    let fastest = wide.fastest_fusing().and_then(beyond_narrow);
+    findings.value_within(
+        "P207",
+        what,
+        &wide.words(),
+        beyond_narrow(GEN),
+        (fastest, "the fastest of all modes that fuse"),
+    );
     findings.value_of("P207", "time of Gen over the best other mode, wide data", &wide.words(), wide.over_best());
     let placed = wide.speed(NO_REDUNDANCY);
     findings.value_of(

@@ -307,11 +307,10 @@ unsafe fn dot_products<V: Vector, const N: usize>(
             row += 4;
         }
         while V::LANES == 8 && row + 2 <= rows {
-            if k > 1 {
+            if k == 2 {
                 push_products::<V, N, 2, 2, _>(&mut pending, a, bt, (row, 0), run, &ahead, out, out_row);
-            }
-            if k != 2 {
-                push_products::<V, N, 2, 1, _>(&mut pending, a, bt, (row, k - 1), run, &ahead, out, out_row);
+            } else {
+                push_products::<V, N, 2, 1, _>(&mut pending, a, bt, (row, 0), run, &ahead, out, out_row);
             }
             row += 2;
         }
