@@ -72,8 +72,8 @@ pub struct Side<'a> {
     pub row_stride: usize,
     /// Columns of a matrix, or cells of a vector.
     pub cols: usize,
-    /// For matrices that dense vectors are multiplied with: the transpose (`cols` rows) of one of fewer than
-    /// [`WIDE`](fuseline_vecprims::WIDE) columns, else the matrix, row after row. Empty for others.
+    /// For matrices that dense vectors are multiplied with: the matrix, if they
+    /// [add up its rows](fuseline_vecprims::adds_up_rows), else its transpose (`cols` rows), row after row. Empty for others.
     pub factor: &'a [f64],
 }
 

@@ -11,7 +11,7 @@ use crate::transpose::transpose;
 use fuseline_ir::cplan::{CInput, CNode, CNodeId, COutput, CPlan, FACTOR_U};
 use fuseline_ir::template::Space;
 use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock};
-use fuseline_vecprims::WIDE;
+use fuseline_vecprims::adds_up_rows;
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -173,12 +173,12 @@ fn bind_side<'a>(fit: &SideFit, block: &'a MatrixBlock) -> SideInput<'a> {
     };
     let (rows, cols) = block.dims();
     let factor = match source.dense() {
-        Some(dense) if fit.is_factor && cols < WIDE => {
+        Some(_) if fit.is_factor && adds_up_rows(rows, cols) => Factor::Stored,
+        Some(dense) if fit.is_factor => {
             let mut transposed = vec![0.0; rows * cols];
             transpose(dense.values(), rows, cols, &mut transposed);
             Factor::Transposed(transposed)
         }
-        Some(_) if fit.is_factor => Factor::Stored,
         _ => Factor::None,
     };
     SideInput { role: fit.role, source, cols, columns: fit.columns.clone(), factor }

@@ -38,8 +38,12 @@ pub(crate) fn run_blocks(
         let parts = split_parts(&mut rest[..end - start], (first..block).map(&block_cells));
         let states = (first..).zip(parts).collect();
         let compute = || operator.run(states, |workspace, _, (block, part)| each(workspace, block, part));
-        // One thread merges what was computed before, while the others go on.
-        operator.env.pool.join(|| merge_downwards(agg, above, cols, computed), compute);
+        if computed.is_empty() {
+            compute();
+        } else {
+            // One thread merges what was computed before, while the others go on.
+            operator.env.pool.join(|| merge_downwards(agg, above, cols, computed), compute);
+        }
         (computed, start) = (start..end, end);
     }
     merge_downwards(agg, values, cols, computed);

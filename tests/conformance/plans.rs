@@ -10,6 +10,8 @@ use fuseline_ir::template::Space;
 
 /// Columns of the matrices that rows are multiplied with, and the rank of factors.
 pub(crate) const WIDTH: usize = 5;
+/// Columns of those of some plans.
+const NARROW: usize = 2;
 
 /// How a plan uses its main input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -325,7 +327,8 @@ impl Builder {
     /// A pool, or a convolution, of a product as an image of a single row.
     fn windows(&mut self, value: CNodeId, filters: Option<CInputId>) -> CNodeId {
         let image = self.times_matrix(value);
-        let windows = Windows { channels: 1, image: [1, WIDTH], window: [1, 2], stride: [1, 2], padding: [0, 1] };
+        let width = if self.has_narrow_factor() { NARROW } else { WIDTH };
+        let windows = Windows { channels: 1, image: [1, width], window: [1, 2], stride: [1, 2], padding: [0, 1] };
         let op = match self.kind {
             SideKind::Scalar => WindowOp::MaxPool,
             SideKind::Column => WindowOp::AvgPool,
@@ -337,9 +340,17 @@ impl Builder {
     }
 
     fn factor(&mut self) -> CInputId {
-        let factor = self.factor.unwrap_or_else(|| self.matrix(Part::Side, |_, n| (n, WIDTH)));
+        let factor = self.factor.unwrap_or_else(|| match self.has_narrow_factor() {
+            true => self.matrix(Part::Side, |_, n| (n, NARROW)),
+            false => self.matrix(Part::Side, |_, n| (n, WIDTH)),
+        });
         self.factor = Some(factor);
         factor
+    }
+
+    /// Whether rows are multiplied with a matrix of few columns, by another rule than with a wide one.
+    fn has_narrow_factor(&self) -> bool {
+        self.kind == SideKind::Column
     }
 
     /// A vector as long as the main row.

@@ -28,6 +28,9 @@ pub use primitive::{Form, Primitive, math_symbol, primitive_names, signature, sy
 pub use table::{Primitives, primitives};
 pub use tile::{CsrTile, Operand, Tile, TileMut};
 
-/// Columns from which on a matrix is wide enough for a dense vector times it to add up scaled rows, a register of columns at
-/// a time; of narrower ones each column gives a dot product (rule 6).
-pub const WIDE: usize = 3;
+/// Whether a dense vector times a matrix adds up scaled rows, a register of columns at a time (rule 6): one of at least three
+/// columns, and of at most as many rows as leave several rows of vectors to a tile, since each sum waits for itself. Of
+/// others each column gives a dot product.
+pub fn adds_up_rows(len: usize, cols: usize) -> bool {
+    cols >= 3 && len <= 1024
+}

@@ -150,8 +150,8 @@ impl Primitives {
 
     narrow_dots!(dot_f32: f32 dot_i32: i32 dot_u8: u8);
 
-    /// Each row of `a` times a matrix of `k` columns. Its cells lie row after row: those of its transpose if it has fewer than
-    /// [`WIDE`](crate::WIDE) columns, else its own.
+    /// Each row of `a` times a matrix of `k` columns. `factor` has its cells row after row if it
+    /// [adds up rows](crate::adds_up_rows), else those of its transpose.
     pub fn vect_mat_mult(&self, rows: usize, len: usize, k: usize, a: Tile<'_>, factor: &[f64], mut out: TileMut<'_>) {
         let (a_values, factor_values) = (a.covering(rows, len), Tile::new(factor, k).covering(len, k));
         let out_values = out.covering(rows, k);

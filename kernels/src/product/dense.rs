@@ -9,7 +9,7 @@ use fuseline_ir::schedule::product::{Extents, FEW_COLUMNS, PackedBlocks, Product
 use fuseline_ir::work::{self, CELL_BYTES};
 use fuseline_matrix::run_context::check_stop;
 use fuseline_matrix::{Dense, NarrowCells, NarrowDense, strips, zeros};
-use fuseline_vecprims::{Tile, TileMut, WIDE};
+use fuseline_vecprims::{Tile, TileMut, adds_up_rows};
 use std::ops::Range;
 
 pub(super) fn product(context: &KernelContext<'_>, left: &Dense, right: &Dense) -> Dense {
@@ -17,8 +17,10 @@ pub(super) fn product(context: &KernelContext<'_>, left: &Dense, right: &Dense) 
     match ProductLoop::plain(extents) {
         ProductLoop::ScaledRows => row_times_matrix(context, left, right),
         ProductLoop::Dots => times_vector(context, left.into(), right.values()),
-        ProductLoop::ShortRows if right.cols() < WIDE => short(context, left, right.cols(), back(right).values()),
-        ProductLoop::ShortRows => short(context, left, right.cols(), right.values()),
+        ProductLoop::ShortRows if adds_up_rows(right.rows(), right.cols()) => {
+            short(context, left, right.cols(), right.values())
+        }
+        ProductLoop::ShortRows => short(context, left, right.cols(), back(right).values()),
         ProductLoop::RowProducts | ProductLoop::Packed => gemm(context, extents, Strided::of(left), Strided::of(right)),
     }
 }
@@ -77,11 +79,11 @@ fn gemm_of_strip(context: &KernelContext<'_>, extents: Extents, left: Strided<'_
 
 /// A matrix of short rows times the transpose of another one.
 pub(super) fn short_transposed(context: &KernelContext<'_>, left: &Dense, right: &Dense) -> Dense {
-    let cols = right.rows();
-    if cols < WIDE {
-        short(context, left, cols, right.values())
-    } else {
+    let (cols, inner) = (right.rows(), right.cols());
+    if adds_up_rows(inner, cols) {
         short(context, left, cols, back(right).values())
+    } else {
+        short(context, left, cols, right.values())
     }
 }
 

@@ -123,10 +123,19 @@ struct TileTimesMatrix<'a, const FRESH: bool> {
 /// Values of a row between two shares of what is asked for ahead: a cache line of each row at hand.
 const VALUES_PER_SHARE: usize = 8;
 
-/// The most rows of a block.
-const fn block_rows(lanes: usize) -> usize {
-    // AVX-512 has registers for two of eight rows; narrower sets for two of six.
-    if lanes == 8 { 8 } else { 6 }
+/// The most rows of a block of so many registers: AVX-512 has registers for two of eight rows; narrower sets for two of six,
+/// or one of eight.
+const fn block_rows(lanes: usize, registers: usize) -> usize {
+    if lanes == 8 || registers == 1 { 8 } else { 6 }
+}
+
+/// Values of rows that are short: few rows of these are through with all columns before the next ones, which may lie far
+/// behind each other in the output.
+const SHORT_ROW: usize = 64;
+
+/// The rows that are through with all columns before the next ones, a multiple of those of all blocks.
+fn tile_rows(rows: usize, len: usize) -> usize {
+    if len <= SHORT_ROW { rows.min(24) } else { rows }
 }
 
 impl<V: Vector, const FRESH: bool> ChunkBody<V> for TileTimesMatrix<'_, FRESH> {
@@ -136,17 +145,21 @@ impl<V: Vector, const FRESH: bool> ChunkBody<V> for TileTimesMatrix<'_, FRESH> {
         // SAFETY: passed on to the caller.
         unsafe {
             if I <= 2 {
-                while V::LANES == 8 && row + 8 <= self.rows {
+                while block_rows(V::LANES, I) == 8 && row + 8 <= self.rows {
                     self.block::<V, 8, I, MASKED>(row, start, masks);
                     row += 8;
                 }
-                while V::LANES < 8 && row + 6 <= self.rows {
+                while block_rows(V::LANES, I) == 6 && row + 6 <= self.rows {
                     self.block::<V, 6, I, MASKED>(row, start, masks);
                     row += 6;
                 }
                 while row + 4 <= self.rows {
                     self.block::<V, 4, I, MASKED>(row, start, masks);
                     row += 4;
+                }
+                while row + 2 <= self.rows {
+                    self.block::<V, 2, I, MASKED>(row, start, masks);
+                    row += 2;
                 }
             }
             while row < self.rows {
@@ -218,8 +231,12 @@ pub(crate) unsafe fn mat_mult_add<V: Vector>(
     out_row: usize,
 ) {
     let ahead = &Ahead::none();
-    // SAFETY: passed on to the caller.
-    unsafe { for_each_column::<V, _>(rows, k, &TileTimesMatrix::<false> { rows, len, a, b, out, out_row, ahead }) }
+    let step = tile_rows(rows, len).max(1);
+    for row in (0..rows).step_by(step) {
+        let (rows, a, out) = (step.min(rows - row), a.from(row), out.wrapping_add(row * out_row));
+        // SAFETY: passed on to the caller.
+        unsafe { for_each_column::<V, _>(rows, k, &TileTimesMatrix::<false> { rows, len, a, b, out, out_row, ahead }) }
+    }
 }
 
 /// As [`mat_mult_add`], where `out` holds `+0.0`: it is not read.
@@ -231,17 +248,28 @@ pub(crate) unsafe fn wide_mat_mult<V: Vector>(
     out: *mut f64,
     out_row: usize,
 ) {
-    let shares = rows.div_ceil(block_rows(V::LANES)) * len.div_ceil(VALUES_PER_SHARE);
-    let ahead = &Ahead::new(a, rows, Half::First, shares);
-    let body = TileTimesMatrix::<true> { rows, len, a, b, out, out_row, ahead };
-    // SAFETY: passed on to the caller; each instruction set has those with narrower registers.
-    unsafe {
-        if k <= V::Narrow::LANES {
-            for_each_column::<V::Narrow, _>(rows, k, &body);
-        } else {
-            for_each_column::<V, _>(rows, k, &body);
+    let step = tile_rows(rows, len).max(1);
+    let height = block_rows(V::LANES, k.div_ceil(V::LANES));
+    let blocks = rows / step * blocks_of(step, height) + blocks_of(rows % step, height);
+    let ahead = &Ahead::new(a, rows, Half::First, blocks * len.div_ceil(VALUES_PER_SHARE));
+    for row in (0..rows).step_by(step) {
+        let (rows, a, out) = (step.min(rows - row), a.from(row), out.wrapping_add(row * out_row));
+        let body = TileTimesMatrix::<true> { rows, len, a, b, out, out_row, ahead };
+        // SAFETY: passed on to the caller; each instruction set has those with narrower registers.
+        unsafe {
+            if k <= V::Narrow::LANES {
+                for_each_column::<V::Narrow, _>(rows, k, &body);
+            } else {
+                for_each_column::<V, _>(rows, k, &body);
+            }
         }
     }
+}
+
+/// How many blocks of at most `height` rows some rows make.
+fn blocks_of(rows: usize, height: usize) -> usize {
+    let rest = rows % height;
+    rows / height + rest / 4 + rest % 4 / 2 + rest % 2
 }
 
 /// Cuts the columns into chunks of two registers, or where there are few rows, into longer ones: so there are enough sums at

@@ -5,7 +5,7 @@ use super::ahead::{Ahead, Half};
 use super::matrix::wide_mat_mult;
 use super::narrow::{NarrowProduct, reduce_rows};
 use super::reduce::{Pending, Run, Sum, merge_registers};
-use crate::WIDE;
+use crate::adds_up_rows;
 use crate::vector::{Element, Merge, Vector};
 
 /// Accumulators of the products of `R` rows with `C` rows, 32 lanes in `N` registers each.
@@ -160,6 +160,12 @@ impl Rows {
         Rows { values, row }
     }
 
+    /// These rows from one of them on.
+    #[inline(always)]
+    pub(super) fn from(self, row: usize) -> Rows {
+        Rows { values: self.pointer(row), ..self }
+    }
+
     /// Where a row begins.
     #[inline(always)]
     pub(super) fn pointer(self, row: usize) -> *const f64 {
@@ -238,8 +244,8 @@ pub(crate) unsafe fn narrow_dot_product<V: Vector, T: Element, const N: usize>(
     }
 }
 
-/// Every row of `a` times a matrix of `k` columns (rule 6): `out[r * out_row + c]`. The matrix is given by its transpose if
-/// it has fewer than [`WIDE`] columns, else as it is, both without gaps.
+/// Every row of `a` times a matrix of `k` columns (rule 6): `out[r * out_row + c]`. The matrix is given as it is if
+/// its rows are added up, else by its transpose, both without gaps.
 #[inline(always)]
 pub(crate) unsafe fn vect_mat_mult<V: Vector, const N: usize>(
     (rows, len, k): (usize, usize, usize),
@@ -250,15 +256,15 @@ pub(crate) unsafe fn vect_mat_mult<V: Vector, const N: usize>(
 ) {
     // SAFETY: passed on to the caller.
     unsafe {
-        if k < WIDE {
-            dot_products::<V, N>((rows, len, k), a, Rows::new(factor, len), out, out_row);
-        } else {
+        if adds_up_rows(len, k) {
             wide_mat_mult::<V>((rows, len, k), a, Rows::new(factor, k), out, out_row);
+        } else {
+            dot_products::<V, N>((rows, len, k), a, Rows::new(factor, len), out, out_row);
         }
     }
 }
 
-/// The products of every row of `a` with the `k` rows of `bt`, fewer than [`WIDE`]: `out[r * out_row + c]`.
+/// The products of every row of `a` with the `k` rows of `bt`: `out[r * out_row + c]`.
 #[inline(always)]
 unsafe fn dot_products<V: Vector, const N: usize>(
     (rows, len, k): (usize, usize, usize),
@@ -277,7 +283,7 @@ unsafe fn dot_products<V: Vector, const N: usize>(
                 _ => {}
             }
         }
-        if k > 1 && short_products::<V>((rows, len, k), a, bt, out, out_row) {
+        if k == 2 && short_products((rows, len), a, bt, out, out_row) {
             return;
         }
         let run = Run::new::<N>(len);
@@ -307,10 +313,18 @@ unsafe fn dot_products<V: Vector, const N: usize>(
             row += 4;
         }
         while V::LANES == 8 && row + 2 <= rows {
-            if k == 2 {
-                push_products::<V, N, 2, 2, _>(&mut pending, a, bt, (row, 0), run, &ahead, out, out_row);
-            } else {
-                push_products::<V, N, 2, 1, _>(&mut pending, a, bt, (row, 0), run, &ahead, out, out_row);
+            let mut column = 0;
+            while column + 4 <= k {
+                let [first, second] = products_by_halves::<V, 2, 4>(a.pointers(row), bt.pointers(column), run, &ahead);
+                store_merged::<V, 4>([first, second].as_flattened(), out.add(row * out_row + column), out_row);
+                column += 4;
+            }
+            if column + 2 <= k {
+                push_products::<V, N, 2, 2, _>(&mut pending, a, bt, (row, column), run, &ahead, out, out_row);
+                column += 2;
+            }
+            if column < k {
+                push_products::<V, N, 2, 1, _>(&mut pending, a, bt, (row, column), run, &ahead, out, out_row);
             }
             row += 2;
         }
@@ -341,21 +355,15 @@ unsafe fn store_merged<V: Vector, const C: usize>(products: &[V], out: *mut f64,
     }
 }
 
-/// [`dot_products`] for rows of at most 16 values; says whether they are.
+/// [`dot_products`] for two columns and rows of at most 16 values; says whether they are.
 #[inline(always)]
-unsafe fn short_products<V: Vector>(
-    (rows, len, k): (usize, usize, usize),
-    a: Rows,
-    bt: Rows,
-    out: *mut f64,
-    out_row: usize,
-) -> bool {
+unsafe fn short_products((rows, len): (usize, usize), a: Rows, bt: Rows, out: *mut f64, out_row: usize) -> bool {
     let ahead = &Ahead::new(a, rows, Half::First, rows.div_ceil(ROWS_PER_SHARE));
     macro_rules! of_length {
         ($($length:literal)*) => {
             match len {
                 // SAFETY: passed on to the caller.
-                $($length => unsafe { ShortProducts::<$length> { rows, a, bt, ahead, out, out_row }.run::<V>(k) },)*
+                $($length => unsafe { ShortProducts::<$length> { rows, a, bt, ahead, out, out_row }.run() },)*
                 _ => return false,
             }
         };
