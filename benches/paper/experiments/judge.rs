@@ -144,10 +144,6 @@ struct JudgedBound {
     is_out_of_reach: bool,
 }
 
-/// Values that differ by less than this share of them are alike: the best that could be is computed from other figures than
-/// what was measured.
-const ALIKE: f64 = 1e-3;
-
 /// A value, what it was measured on, and the best that could be there.
 struct Measured<'a> {
     value: f64,
@@ -220,10 +216,10 @@ impl Bound {
         self.limit.holds(measured.value)
     }
 
-    /// Whether the best that could be misses it, too, and is no worse than what was measured: else it is not the best.
+    /// Whether the best that could be misses it, too, and is better than what was measured: else it is not the best.
     fn is_out_of_reach(&self, measured: &Measured<'_>) -> bool {
         let misses = |best: f64| !best.is_nan() && !self.limit.holds(best);
-        let is_best = |best: f64| self.limit.excess(best) <= self.limit.excess(measured.value) + ALIKE * best.abs();
+        let is_best = |best: f64| self.limit.excess(best) < self.limit.excess(measured.value);
         !measured.value.is_nan() && measured.best.is_some_and(|(best, _)| misses(best) && is_best(best))
     }
 

@@ -239,7 +239,7 @@ pub(crate) unsafe fn mat_mult_add<V: Vector>(
     }
 }
 
-/// As [`mat_mult_add`], where `out` holds `+0.0`: it is not read.
+/// The product that [`mat_mult_add`] would add to `+0.0`: what `out` holds is not read.
 #[inline(always)]
 pub(crate) unsafe fn wide_mat_mult<V: Vector>(
     (rows, len, k): (usize, usize, usize),
