@@ -34,12 +34,17 @@ pub fn even_blocks(work: usize, most_of_block: usize) -> usize {
     if count < MAX_PARTIALS { count.next_power_of_two() } else { count }
 }
 
-/// The number of private accumulators of `len` cells that pay for work of this weight (cells or non-zeros): their
-/// memory stays below that of the input. A power of two.
+/// The number of private accumulators of `len` cells that pay for work of this weight, in cells: their memory stays below
+/// that of the input. A power of two.
 pub fn partial_count(weight: usize, len: usize) -> usize {
     let pays = weight / len.saturating_mul(2).max(1);
     let most = pays.clamp(1, MAX_PARTIALS);
     even_blocks(weight, BLOCK_CELLS).min(1 << most.ilog2())
+}
+
+/// The cells that take as long as so many non-zeros.
+pub fn weight_in_cells(non_zeros: usize) -> usize {
+    non_zeros.saturating_mul(BLOCK_CELLS / BLOCK_NON_ZEROS)
 }
 
 /// The most rows of a block of a basic operator when each row costs so many cells.

@@ -7,7 +7,7 @@ use crate::KernelContext;
 use fuseline_ir::schedule::Strips;
 use fuseline_ir::work::{self, CELL_BYTES, csr_row_bytes, even_blocks};
 pub(crate) use fuseline_ir::work::{BASIC_BLOCK_CELLS as BLOCK_CELLS, MAX_PARTIALS, most_block_rows};
-use fuseline_matrix::{Csr, CsrRows, Layout, StopListener, strips};
+use fuseline_matrix::{Buffer, Csr, CsrRows, Layout, StopListener, strips};
 use fuseline_vecprims::CsrTile;
 use rayon::ThreadPool;
 use rayon::prelude::*;
@@ -68,14 +68,31 @@ pub(crate) fn row_bytes(layout: &Layout<'_>) -> u64 {
     }
 }
 
+/// Partial results merged cell by cell into the first, in their order; none of none.
+pub(crate) fn merge_partials(
+    context: &KernelContext<'_>,
+    partials: Vec<Buffer>,
+    merge: impl Fn(&mut [f64], &[f64]) + Sync,
+) -> Option<Buffer> {
+    let mut partials = partials.into_iter();
+    let (mut merged, others) = (partials.next()?, partials.as_slice());
+    if !others.is_empty() {
+        for_each_block(context, &mut merged, BLOCK_CELLS, |block, cells| {
+            let run = block * BLOCK_CELLS..block * BLOCK_CELLS + cells.len();
+            others.iter().for_each(|partial| merge(cells, &partial[run.clone()]));
+        });
+    }
+    Some(merged)
+}
+
 /// Sums of so many cells over rows of so many bytes, strip by strip: `strip` has the sums of the rows of one.
 pub(crate) fn sum_strips(
     context: &KernelContext<'_>,
     rows: usize,
     row_bytes: u64,
     cells: usize,
-    strip: impl Fn(Range<usize>) -> Vec<f64> + Sync,
-) -> Vec<f64> {
+    strip: impl Fn(Range<usize>) -> Buffer + Sync,
+) -> Buffer {
     let strips = Strips::new(rows, row_bytes, context.strip_bytes, cells);
     strips::reduce(context.pool, strips, strip, |mut left, right| {
         add_to(&mut left, &right);

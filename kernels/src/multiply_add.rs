@@ -2,6 +2,7 @@
 //! compiler may not take it for granted that there is an instruction, each multiply-add is a call, which gives the same
 //! bits in many times the time.
 
+use fuseline_matrix::SparseRow;
 use multiversion::multiversion;
 
 /// Adds `factor` times the values to those of `sums`.
@@ -39,6 +40,26 @@ pub(crate) fn add_scaled_rows_at(
         let row = row as usize;
         let positions = from.offsets[row] + start as usize..from.offsets[row + 1];
         for (&j, &value) in from.columns[positions.clone()].iter().zip(&from.values[positions]) {
+            let sum = &mut sums[j as usize];
+            *sum = factor.mul_add(value, *sum);
+        }
+    }
+}
+
+/// Adds the products of all values of one row with those of another one to the sums in rows of `cols`: with `is_upper`, where
+/// the two are the same row, those on and above the diagonal.
+#[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma", "x86_64+avx2+fma"))]
+pub(crate) fn add_row_products(
+    sums: &mut [f64],
+    cols: usize,
+    left: SparseRow<'_>,
+    right: SparseRow<'_>,
+    is_upper: bool,
+) {
+    for (place, (&i, &factor)) in left.columns.iter().zip(left.values).enumerate() {
+        let sums = &mut sums[i as usize * cols..][..cols];
+        let first = if is_upper { place } else { 0 };
+        for (&j, &value) in right.columns[first..].iter().zip(&right.values[first..]) {
             let sum = &mut sums[j as usize];
             *sum = factor.mul_add(value, *sum);
         }

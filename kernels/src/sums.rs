@@ -3,12 +3,12 @@
 
 use crate::KernelContext;
 use crate::blocks::{
-    BLOCK_CELLS, MAX_PARTIALS, balanced_within, block_rows, for_each_block, map_parts, partial_ranges, row_bytes,
-    rows_of,
+    BLOCK_CELLS, MAX_PARTIALS, balanced_within, block_rows, for_each_block, map_parts, merge_partials, partial_ranges,
+    row_bytes, rows_of,
 };
 use fuseline_ir::ops::AggOp;
 use fuseline_ir::schedule::Strips;
-use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock, strips};
+use fuseline_matrix::{Buffer, BufferPool, Csr, Dense, Layout, MatrixBlock, strips};
 use fuseline_vecprims::{Tile, TileMut};
 use std::ops::Range;
 
@@ -125,14 +125,19 @@ pub(crate) fn columns(context: &KernelContext<'_>, op: AggOp, matrix: &MatrixBlo
     if op == AggOp::Mean {
         result.iter_mut().for_each(|cell| *cell /= rows as f64);
     }
-    Dense::from_vec(1, cols, result)
+    Dense::from_buffer(1, cols, result)
 }
 
 /// The columns of some rows aggregated.
-fn columns_of_strip(context: &KernelContext<'_>, op: AggOp, layout: &Layout<'_>, rows: Range<usize>) -> Vec<f64> {
+fn columns_of_strip(context: &KernelContext<'_>, op: AggOp, layout: &Layout<'_>, rows: Range<usize>) -> Buffer {
     let cols = layout.dims().1;
+    let neutral = || {
+        let mut cells = BufferPool::take(context.buffers, cols);
+        cells.fill(op.neutral());
+        cells
+    };
     let partials = map_parts(context, ranges_to_sum(layout, rows), |range: Range<usize>| {
-        let mut acc = vec![op.neutral(); cols];
+        let mut acc = neutral();
         match layout {
             Layout::Dense(dense) => {
                 let tile = &dense.values()[range.start * cols..range.end * cols];
@@ -142,9 +147,7 @@ fn columns_of_strip(context: &KernelContext<'_>, op: AggOp, layout: &Layout<'_>,
         }
         acc
     });
-    let mut result = vec![op.neutral(); cols];
-    partials.iter().for_each(|partial| merge_cells(op, &mut result, partial));
-    result
+    merge_partials(context, partials, |cells, values| merge_cells(op, cells, values)).unwrap_or_else(neutral)
 }
 
 /// Merges values into cells.

@@ -55,7 +55,7 @@ pub(crate) fn variance_columns(context: &KernelContext<'_>, matrix: &MatrixBlock
         add_zeros(csr, means.values(), &mut sums);
     }
     sums.iter_mut().for_each(|cell| *cell /= divisor(rows));
-    Dense::from_vec(1, cols, sums)
+    Dense::from_buffer(1, cols, sums)
 }
 
 fn add_dense(context: &KernelContext<'_>, cells: &[f64], means: &[f64], sums: &mut [f64]) {

@@ -68,6 +68,17 @@ pub struct JoinedCells<'a> {
     pub right: &'a mut [f64],
 }
 
+impl JoinedCells<'_> {
+    /// What is behind so many positions.
+    pub fn behind(&mut self, positions: usize) -> JoinedCells<'_> {
+        JoinedCells {
+            columns: &mut self.columns[positions..],
+            left: &mut self.left[positions..],
+            right: &mut self.right[positions..],
+        }
+    }
+}
+
 impl SparseRow<'_> {
     /// Writes those positions whose value is not zero, as long as there is room; how many these are.
     pub fn write_nonzeros(self, columns: &mut [u32], values: &mut [f64]) -> usize {
@@ -187,6 +198,9 @@ impl Pattern {
         self.row_offsets.may_change() || self.columns.may_change()
     }
 }
+
+/// Cells that a thread writes at a time where non-zeros are put among all cells.
+const CELLS_AT_A_TIME: usize = 1 << 17;
 
 /// Numbered consecutive parts of these lengths.
 fn split<T>(mut rest: &mut [T], lengths: impl Iterator<Item = usize>) -> Vec<(usize, &mut [T])> {
@@ -428,8 +442,8 @@ impl Csr {
         each(parts, |((block, columns), (_, values))| {
             fill(block, columns, values);
             // What was just written is still in the cache.
-            let misfit = first_misfit(offsets[block], columns, cols);
-            assert!(misfit.is_none(), "the columns of a row ascend and stay below {cols}");
+            let fits = all_are_columns(offsets[block], columns, cols);
+            assert!(fits, "the columns of a row ascend and stay below {cols}");
         });
         Csr::from_memory(cols, row_offsets, columns, values)
     }
@@ -499,6 +513,29 @@ impl Csr {
                 row[j as usize] = value;
             }
         }
+        dense
+    }
+
+    /// All cells, in memory of a pool: these values at the positions of the matrix, and `fill` elsewhere. Inside of a rayon
+    /// pool, its threads share the work.
+    ///
+    /// # Panics
+    /// There is not one value for each position.
+    pub fn filled_in(&self, pool: &Arc<BufferPool>, values: &[f64], fill: f64) -> Dense {
+        assert_eq!(values.len(), self.nnz(), "one value for each position");
+        let (offsets, columns, cols) = (self.row_offsets(), self.columns(), self.cols);
+        let mut dense = Dense::uninit_in(pool, self.rows, cols);
+        let height = (CELLS_AT_A_TIME / cols.max(1)).max(1);
+        let parts = dense.values_mut().chunks_mut((height * cols).max(1)).enumerate().collect();
+        each(parts, |(block, cells)| {
+            cells.fill(fill);
+            for (row, bounds) in cells.chunks_exact_mut(cols).zip(offsets[block * height..].windows(2)) {
+                let positions = bounds[0]..bounds[1];
+                for (&j, &value) in columns[positions.clone()].iter().zip(&values[positions]) {
+                    row[j as usize] = value;
+                }
+            }
+        });
         dense
     }
 
@@ -617,17 +654,20 @@ fn check_positions(cols: usize, row_offsets: &[usize], columns: &[u32], values: 
 }
 
 /// Whether all columns are below their number and ascend strictly within rows, told without a branch for each: borrowed
-/// matrices are checked before each evaluation. As many neighbours must not ascend as do so where one row follows another.
+/// matrices are checked before each evaluation, and new ones as they are made. As many neighbours must not ascend as do so
+/// where one row follows another. Offsets count from that of the first row.
 fn all_are_columns(row_offsets: &[usize], columns: &[u32], cols: usize) -> bool {
-    let mut between = 0;
-    for row in row_offsets.windows(2).filter(|row| row[0] < row[1]) {
-        // Where columns ascend the last is the largest.
-        if columns[row[1] - 1] as usize >= cols {
-            return false;
-        }
-        between += usize::from(row[0] > 0 && columns[row[0] - 1] >= columns[row[0]]);
+    let Some(last) = columns.len().checked_sub(1) else { return true };
+    let start = row_offsets[0];
+    let (mut between, mut exceeds) = (0, false);
+    for row in row_offsets.windows(2) {
+        let (first, end) = (row[0] - start, row[1] - start);
+        // Where columns ascend the last is the largest. Of an empty row it is that of another one, which must fit, too.
+        exceeds |= columns[end.saturating_sub(1)] as usize >= cols;
+        let descends = columns[first.saturating_sub(1)] >= columns[first.min(last)];
+        between += usize::from((0 < first) & (first < end) & descends);
     }
-    descents(columns) == between
+    !exceeds && descents(columns) == between
 }
 
 /// Whether one of the values is zero, told by many at a time: borrowed values are looked through in each evaluation.
@@ -649,10 +689,9 @@ fn descents(columns: &[u32]) -> usize {
     parts.map(|part| count(part) as usize).sum()
 }
 
-/// The first of these rows whose columns are not those of a row. Offsets count from that of the first row.
+/// The first of these rows whose columns are not those of a row.
 fn first_misfit(row_offsets: &[usize], columns: &[u32], cols: usize) -> Option<usize> {
-    let start = row_offsets[0];
-    row_offsets.windows(2).position(|row| !are_columns(&columns[row[0] - start..row[1] - start], cols))
+    row_offsets.windows(2).position(|row| !are_columns(&columns[row[0]..row[1]], cols))
 }
 
 /// Whether these may be the columns of a row: ascending strictly, below the number of columns.
@@ -686,6 +725,9 @@ mod tests {
         }
         assert!(misfits > columns.len(), "{misfits} misfits");
         assert!(all_are_columns(&[0], &[], 0) && all_are_columns(&[0, 0], &[], 0));
+        // Some rows among others.
+        assert!(all_are_columns(&offsets.map(|offset| offset + 5), &columns, 7));
+        assert!(all_are_columns(&offsets[3..6], &columns[3..6], 7) && !all_are_columns(&offsets[3..6], &[6, 4, 3], 7));
     }
 
     #[test]

@@ -49,9 +49,17 @@ impl Dense {
     /// # Panics
     /// The number of values is not `rows * cols`.
     pub fn from_vec(rows: usize, cols: usize, values: Vec<f64>) -> Self {
+        Dense::from_buffer(rows, cols, values.into())
+    }
+
+    /// A matrix of the values of a buffer, row after row, without copying.
+    ///
+    /// # Panics
+    /// The number of values is not `rows * cols`.
+    pub fn from_buffer(rows: usize, cols: usize, values: Buffer) -> Self {
         let len = values.len();
         assert!(rows.checked_mul(cols) == Some(len), "a {rows} x {cols} matrix does not have {len} cells");
-        Dense { rows, cols, values: values.into() }
+        Dense { rows, cols, values }
     }
 
     pub(crate) fn from_memory(rows: usize, cols: usize, values: Memory<f64>) -> Self {

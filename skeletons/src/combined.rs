@@ -203,16 +203,15 @@ impl CombinedRows {
 
     fn meet_first(&mut self, start: usize, row: SparseRow<'_>, other: SparseRow<'_>, width: usize) -> usize {
         let [left, right, ..] = &mut self.values[..] else { unreachable!("two matrices have two values") };
-        let cells =
+        let mut cells =
             JoinedCells { columns: &mut self.columns[start..], left: &mut left[start..], right: &mut right[start..] };
-        let searched = if DenseRow::may_hold(width) { SEARCHED } else { SEARCHED_FOR_MERGES };
+        let may_hold = DenseRow::may_hold(width, row.len());
+        let searched = if may_hold { SEARCHED } else { SEARCHED_FOR_MERGES };
         if row.len() >= searched * other.len() || other.len() >= searched * row.len() {
-            search(row, other, cells)
-        } else if DenseRow::may_hold(width) {
-            self.dense_row.meet(row, other, width, cells)
-        } else {
-            merge(row, other, cells)
+            return search(row, other, cells);
         }
+        let met = if may_hold { self.dense_row.meet(row, other, width, cells.behind(0)) } else { None };
+        met.unwrap_or_else(|| merge(row, other, cells))
     }
 
     /// Keeps of these positions, which have cells of some matrices already, those in whose columns a further one has
@@ -378,17 +377,20 @@ mod tests {
         all.collect()
     }
 
-    /// Rows of all lengths beside each other, in matrices that a dense row can hold and wider ones, whole and in parts,
-    /// stored zeros and NaN among them.
+    /// Rows of all lengths beside each other, in matrices that a dense row can hold and wider ones, these with columns that
+    /// share the cells of a short row, and with rows that are no short ones, whole and in parts, stored zeros and NaN
+    /// among them.
     #[test]
     fn positions_that_meet_are_those_of_all_matrices() {
-        for (cols, stride) in [(60_u32, 1), (5000, 80), (200_000, 3300)] {
+        for (cols, stride, most) in
+            [(60_u32, 1, 60), (5000, 80, 60), (200_000, 3300, 60), (500_000, 8192, 60), (200_000, 600, 330)]
+        {
             let matrix = |seed: u32, density: u32| {
                 let mut offsets = vec![0];
                 let (mut columns, mut values) = (Vec::new(), Vec::new());
                 for row in 0..12_u32 {
-                    let share = density.saturating_mul(row + 1);
-                    for place in (0..60_u32).filter(|place| (place * 7 + seed * 13 + row * 5) % 60 < share.min(60)) {
+                    let share = density * (row + 1) * (most / 60);
+                    for place in (0..most).filter(|place| (place * 7 + seed * 13 + row * 5) % most < share.min(most)) {
                         columns.push(place * stride);
                         values.push(match place % 9 {
                             0 => 0.0,

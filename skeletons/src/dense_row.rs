@@ -1,23 +1,17 @@
 //! Where the columns of a sparse row meet those of rows of other matrices: without a search for each position, and without
 //! a branch that depends on where rows meet, as one for each position does in a merge.
 
+use crate::layout::leading;
+use crate::short_row::{ShortRow, Wanted};
 use fuseline_matrix::{JoinedCells, SparseRow};
 
-/// A row that is zero but while it holds the cells of a sparse one.
+/// A row that is zero but while it holds the cells of a sparse one. Of wider rows than it has room for, short ones are
+/// looked up in their own columns, and long ones held one part after the other.
 #[derive(Debug, Default)]
 pub(crate) struct DenseRow {
     /// By the last bits of a column: [`FEW`] or [`MANY`] cells.
     cells: Vec<f64>,
-}
-
-/// The columns of a row whose cells are wanted.
-#[derive(Clone, Copy)]
-pub(crate) struct Wanted<'a> {
-    /// Counted from `first_col`.
-    pub(crate) columns: &'a [u32],
-    pub(crate) first_col: u32,
-    /// The number of columns from `first_col` on among which all lie.
-    pub(crate) width: usize,
+    short: ShortRow,
 }
 
 /// How many columns are told apart: what is fixed for the compiler needs no check of an index, which takes as long as the
@@ -26,18 +20,21 @@ pub(crate) const FEW: usize = 1 << 12;
 /// With more, the lines that two rows touch no longer stay in the second-level cache.
 pub(crate) const MANY: usize = 1 << 16;
 
+/// Positions of a row in each part of [`MANY`] columns from which on it is held part by part.
+const POSITIONS_OF_PART: usize = 8;
+
 impl DenseRow {
     /// Passing a position, as a share of what a search for one takes.
     const SEARCH_POSITIONS: usize = 4;
 
     /// Whether passing a row of so many columns and positions is faster than to search it `wanted` times.
     pub(crate) fn pays(columns: usize, positions: usize, wanted: usize) -> bool {
-        columns <= MANY && positions <= wanted.saturating_mul(DenseRow::SEARCH_POSITIONS)
+        DenseRow::may_hold(columns, positions) && positions <= wanted.saturating_mul(DenseRow::SEARCH_POSITIONS)
     }
 
-    /// Whether rows of so many columns fit.
-    pub(crate) fn may_hold(columns: usize) -> bool {
-        columns <= MANY
+    /// Whether rows of so many columns and positions fit.
+    pub(crate) fn may_hold(columns: usize, positions: usize) -> bool {
+        columns <= MANY || ShortRow::may_hold(positions) || positions / POSITIONS_OF_PART >= columns.div_ceil(MANY)
     }
 
     /// Makes room for rows of so many columns.
@@ -48,14 +45,22 @@ impl DenseRow {
     }
 
     /// The non-zeros of a row of so many columns in whose columns another one has positions, with the cells of both;
-    /// how many these are. One more is written behind them.
+    /// how many these are. One more is written behind them. None if a short row's columns are not told apart.
     pub(crate) fn meet(
         &mut self,
         row: SparseRow<'_>,
         other: SparseRow<'_>,
         width: usize,
         out: JoinedCells<'_>,
-    ) -> usize {
+    ) -> Option<usize> {
+        match width {
+            ..=MANY => Some(self.meet_in_one(row, other, width, out)),
+            _ if ShortRow::may_hold(row.len()) => self.short.meet(row, other, out),
+            _ => Some(self.meet_in_parts(row, other, out)),
+        }
+    }
+
+    fn meet_in_one(&mut self, row: SparseRow<'_>, other: SparseRow<'_>, width: usize, out: JoinedCells<'_>) -> usize {
         self.make_room(width);
         match self.cells.first_chunk_mut::<MANY>() {
             Some(cells) => meet(cells, row, other, out),
@@ -63,8 +68,35 @@ impl DenseRow {
         }
     }
 
-    /// Writes the cells of a sparse row in some columns to `out`.
-    pub(crate) fn gather(&mut self, row: SparseRow<'_>, wanted: Wanted<'_>, out: &mut [f64]) {
+    fn meet_in_parts<'a>(
+        &mut self,
+        mut row: SparseRow<'a>,
+        mut other: SparseRow<'a>,
+        mut out: JoinedCells<'_>,
+    ) -> usize {
+        let mut count = 0;
+        while let (Some(&first), Some(&first_of_other)) = (row.columns.first(), other.columns.first()) {
+            let part = first.max(first_of_other) as usize / MANY;
+            let (own, others);
+            (own, row) = part_and_rest(row, part);
+            (others, other) = part_and_rest(other, part);
+            count += self.meet_in_one(own, others, MANY, out.behind(count));
+        }
+        count
+    }
+
+    /// Writes the cells of a sparse row in some columns to `out`; whether it did: not if a short row's columns are not
+    /// told apart.
+    pub(crate) fn gather(&mut self, row: SparseRow<'_>, wanted: Wanted<'_>, out: &mut [f64]) -> bool {
+        match wanted.width {
+            ..=MANY => self.gather_in_one(row, wanted, out),
+            _ if ShortRow::may_hold(row.len()) => return self.short.gather(row, wanted, out),
+            _ => self.gather_in_parts(row, wanted, out),
+        }
+        true
+    }
+
+    fn gather_in_one(&mut self, row: SparseRow<'_>, wanted: Wanted<'_>, out: &mut [f64]) {
         self.make_room(wanted.width);
         match self.cells.first_chunk_mut::<MANY>() {
             Some(cells) => gather(cells, row, wanted, out),
@@ -74,6 +106,28 @@ impl DenseRow {
             }
         }
     }
+
+    fn gather_in_parts(&mut self, mut row: SparseRow<'_>, wanted: Wanted<'_>, mut out: &mut [f64]) {
+        let Wanted { mut columns, first_col, .. } = wanted;
+        let part_of = |column: u32| (first_col + column) as usize / MANY;
+        while let Some(&first) = columns.first() {
+            let part = part_of(first);
+            let own;
+            (own, row) = part_and_rest(row, part);
+            let (wanted, rest) = columns.split_at(leading(columns.len(), |place| part_of(columns[place]) == part));
+            let cells = out.split_off_mut(..wanted.len()).expect("a cell for each column");
+            self.gather_in_one(own, Wanted { columns: wanted, first_col, width: MANY }, cells);
+            columns = rest;
+        }
+    }
+}
+
+/// A row's positions in a part of [`MANY`] columns, and those behind them.
+fn part_and_rest(row: SparseRow<'_>, part: usize) -> (SparseRow<'_>, SparseRow<'_>) {
+    let part_of = |place: usize| row.columns[place] as usize / MANY;
+    let begin = leading(row.len(), |place| part_of(place) < part);
+    let end = begin + leading(row.len() - begin, |place| part_of(begin + place) == part);
+    (row.part(begin..end), row.part(end..row.len()))
 }
 
 /// Writes a row to cells, streams the other one past them, and clears what was written.
@@ -151,7 +205,7 @@ mod tests {
                 let shifted: Vec<u32> = side.0.iter().map(|j| j + first_col).collect();
                 let mut out = vec![7.0; expected.len()];
                 let row = SparseRow { columns: &shifted, values: side.1 };
-                dense.gather(row, Wanted { columns, first_col, width }, &mut out);
+                assert!(dense.gather(row, Wanted { columns, first_col, width }, &mut out));
                 let bits = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect::<Vec<u64>>();
                 assert_eq!(bits(&out), bits(expected), "{columns:?} from {first_col} on");
                 assert!(dense.cells.iter().all(|cell| cell.to_bits() == 0), "cleared");

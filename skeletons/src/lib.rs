@@ -41,6 +41,7 @@ mod roles;
 mod row;
 mod row_output;
 mod sampled;
+mod short_row;
 mod side;
 mod source;
 mod sparse_unit;

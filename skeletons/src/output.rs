@@ -86,22 +86,7 @@ pub(crate) fn expand_rows(env: &Execution<'_>, compact: Dense, visited: &Visited
 
 /// A matrix of the dimensions of `pattern` with these values at its positions and `fill` elsewhere.
 pub(crate) fn filled_pattern(env: &Execution<'_>, pattern: &Csr, values: &[f64], fill: f64) -> Dense {
-    let (rows, cols) = (pattern.rows(), pattern.cols());
-    let mut out = Dense::uninit_in(env.buffers, rows, cols);
-    let block_rows = (FILL_CELLS / cols.max(1)).max(1);
-    let fill_block = |(block, cells): (usize, &mut [f64])| {
-        cells.fill(fill);
-        for (r, row) in cells.chunks_exact_mut(cols).enumerate() {
-            let number = block * block_rows + r;
-            let positions = pattern.row_offsets()[number]..pattern.row_offsets()[number + 1];
-            for (&j, &value) in pattern.columns()[positions.clone()].iter().zip(&values[positions]) {
-                row[j as usize] = value;
-            }
-        }
-    };
-    let blocks = out.values_mut().par_chunks_mut((block_rows * cols).max(1)).enumerate();
-    env.pool.install(|| blocks.for_each(fill_block));
-    out
+    env.pool.install(|| pattern.filled_in(env.buffers, values, fill))
 }
 
 /// One value for each non-zero of a matrix.

@@ -4,8 +4,9 @@
 //! Dense matrices are read in place where a unit's rows are consecutive. Of all others the part that a unit reads is laid
 //! out for it.
 
-use crate::dense_row::{DenseRow, Wanted};
+use crate::dense_row::DenseRow;
 use crate::layout::{Positions, RowCursor, gather_row, place_row, scatter_row};
+use crate::short_row::Wanted;
 use crate::visited::RowNumbers;
 use fuseline_ir::schedule::Tile;
 use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock, NarrowDense, SparseRow};
@@ -176,9 +177,8 @@ impl Source for Cow<'_, Csr> {
         let (first_col, width) = (positions.first_col as u32, positions.cols);
         positions.for_each_row(|i, first, columns| {
             let (row, cells) = (positions.range_of(self.row(i).into()), &mut out[first..first + columns.len()]);
-            if DenseRow::pays(width, row.len(), columns.len()) {
-                dense_row.gather(row, Wanted { columns, first_col, width }, cells);
-            } else {
+            let pays = DenseRow::pays(width, row.len(), columns.len());
+            if !(pays && dense_row.gather(row, Wanted { columns, first_col, width }, cells)) {
                 let mut cursor = RowCursor::new(row);
                 for (cell, &j) in cells.iter_mut().zip(columns) {
                     *cell = cursor.value(first_col + j);
@@ -324,7 +324,9 @@ mod tests {
     fn rows_are_passed_or_searched() {
         let mut dense_row = DenseRow::default();
         let mut ways = [false; 2];
-        for (width, step) in [(64, 1), (64, 7), (1 << 16, 3), (1 << 17, 3), (300, 299)] {
+        for (width, step) in
+            [(64, 1), (64, 7), (1 << 16, 3), (1 << 17, 3), (1 << 17, 4096), (1 << 18, 8191), (300, 299)]
+        {
             let columns: Vec<u32> = (0..width).step_by(step as usize).collect();
             let values: Vec<f64> = columns.iter().map(|&j| f64::from(j) + 1.0).collect();
             let side = Csr::new(1, width as usize, vec![0, columns.len()], columns, values).unwrap();

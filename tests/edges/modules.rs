@@ -62,7 +62,7 @@ const ORDERS: &[Order] = &[
     Order {
         folder: "skeletons/src",
         path: "",
-        modules: "error roles abi dense_row places visited layout source side fit known backend combined built work zeros transpose \
+        modules: "error roles abi visited layout short_row dense_row places source side fit known backend combined built work zeros transpose \
                   binding access profile by_row sparse_unit sampled operator output cumulative accumulate factors aggregate write \
                   nonzeros cell magg outer row_output row",
     },

@@ -20,7 +20,7 @@ mod tests;
 use crate::template::Space;
 use crate::work::{
     BLOCK_CELLS, BLOCK_NON_ZEROS, MAX_PARTIALS, STRIP_BYTES, UNIT_CELLS, column_ranges, even_blocks, has_private_sums,
-    partial_count,
+    partial_count, weight_in_cells,
 };
 pub use access::{Access, Extent};
 pub use dense::{DensePartition, LINE_BYTES, MAX_UNIT_ROWS, Tile, WholeRows};
@@ -282,7 +282,7 @@ impl Schedule {
                 Sums::Private(partial_count(rows.saturating_mul(self.cols), cells))
             }
             Driver::Rows { weight, .. } => Sums::Private(partial_count(rows.saturating_mul(weight), cells)),
-            Driver::NonZeros(_) => Sums::Private(partial_count(non_zeros, cells)),
+            Driver::NonZeros(_) => Sums::Private(partial_count(weight_in_cells(non_zeros), cells)),
         })
     }
 

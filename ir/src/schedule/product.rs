@@ -3,9 +3,19 @@
 
 use crate::work::{MAX_PARTIALS, partial_ranges};
 
-/// Products with at most this many columns on the right run on vector primitives: `t(A) %*% B`, which are memory-bound, and
-/// those of short rows.
+/// Columns that are few: products of short rows, of a matrix with its own transpose, and of narrow cells, with at most so many
+/// on the right run on vector primitives.
 pub const FEW_COLUMNS: usize = 8;
+
+/// Columns on the right up to which `t(A) %*% B` adds up products of rows where its cells stay in the nearest caches: it reads
+/// A as it lies, once. With more, packed blocks make up for what they move. Measured with AVX-512.
+const ROW_PRODUCT_COLUMNS: usize = 24;
+
+/// Columns of B up to which `A %*% B` adds up scaled rows of B, row after row of A, for the same reason.
+const ADDED_COLUMNS: usize = 32;
+
+/// Rows of such a B, at most: it stays in the nearest caches, and each sum is one chain, as it is in packed blocks.
+const ADDED_ROWS: usize = 512;
 
 /// Rows of at most so many values are short: with few columns each value times a register of the right side is faster than
 /// packed blocks.
@@ -58,7 +68,7 @@ pub enum ProductLoop {
     Dots,
     /// The rows of the right side, each scaled by a value of the single row on the left, are added up.
     ScaledRows,
-    /// Short rows, one after the other: each value times a row of the right side.
+    /// Row after row, of few values or with few columns: each value times a row of the right side.
     ShortRows,
     /// `t(A) %*% B` with few columns: the products of the rows of both are added up.
     RowProducts,
@@ -81,6 +91,9 @@ impl ProductLoop {
     pub fn with_transposed_left(Extents { rows, cols, .. }: Extents) -> Self {
         match (rows, cols) {
             (_, cols) if cols <= FEW_COLUMNS => ProductLoop::RowProducts,
+            (_, cols) if cols <= ROW_PRODUCT_COLUMNS && rows.saturating_mul(cols) <= NEAR_CELLS => {
+                ProductLoop::RowProducts
+            }
             // A column that is transposed is a row.
             (1, _) => ProductLoop::ScaledRows,
             _ => ProductLoop::Packed,
@@ -100,7 +113,9 @@ impl ProductLoop {
 
 /// Whether rows of the left side are multiplied one after the other.
 fn has_short_rows(Extents { inner, cols, .. }: Extents) -> bool {
-    (1..=SHORTEST_ROW).contains(&inner) || (1..=SHORT_ROW).contains(&inner) && cols <= FEW_COLUMNS
+    (1..=SHORTEST_ROW).contains(&inner)
+        || (1..=SHORT_ROW).contains(&inner) && cols <= FEW_COLUMNS
+        || (1..=ADDED_ROWS).contains(&inner) && (3..=ADDED_COLUMNS).contains(&cols)
 }
 
 /// How a product in packed blocks is cut.
@@ -171,11 +186,15 @@ mod tests {
 
     #[test]
     fn loops_follow_from_shapes() {
-        let plain = [(1, 9, 9), (9, 9, 1), (1, 9, 1), (9, 2, 9), (9, 16, 8), (9, 16, 9), (9, 17, 8), (9, 0, 9)]
+        let plain = [(1, 9, 9), (9, 9, 1), (1, 9, 1), (9, 2, 99), (9, 16, 2), (9, 512, 32), (9, 17, 2), (9, 512, 33)]
             .map(|(rows, inner, cols)| ProductLoop::plain(extents(rows, inner, cols)));
         use ProductLoop::*;
-        assert_eq!(plain, [ScaledRows, Dots, Dots, ShortRows, ShortRows, Packed, Packed, Packed]);
-        let left = [(9, 8), (1, 8), (1, 9), (9, 9)].map(|(rows, cols)| extents(rows, 2, cols));
+        assert_eq!(plain, [ScaledRows, Dots, Dots, ShortRows, ShortRows, ShortRows, Packed, Packed]);
+        let packed = [(9, 513, 32), (9, 0, 9)].map(|(rows, inner, cols)| extents(rows, inner, cols));
+        assert_eq!(packed.map(ProductLoop::plain), [Packed, Packed]);
+        let wide = [(1_000_000, 8), (4096, 8), (2048, 16), (2049, 16)].map(|(rows, cols)| extents(rows, 2, cols));
+        assert_eq!(wide.map(ProductLoop::with_transposed_left), [RowProducts, RowProducts, RowProducts, Packed]);
+        let left = [(9, 24), (1, 24), (1, 25), (9, 25)].map(|(rows, cols)| extents(rows, 2, cols));
         assert_eq!(left.map(ProductLoop::with_transposed_left), [RowProducts, RowProducts, ScaledRows, Packed]);
         let right = [(1, 9), (9, 1), (9, 9)].map(|(rows, cols)| extents(rows, 2, cols));
         assert_eq!(right.map(ProductLoop::with_transposed_right), [Dots, Dots, ShortRows]);

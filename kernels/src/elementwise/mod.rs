@@ -17,7 +17,7 @@ pub(crate) use sparse::{RowReader, zeros_stay};
 pub use ternary::ternary;
 pub(crate) use union::union_row;
 
-use crate::blocks::{block_rows, for_each_block};
+use crate::blocks::{BLOCK_CELLS, block_rows, for_each_block, on_threads_for};
 use crate::{KernelContext, KernelError, Operand};
 use fuseline_ir::ops::{BinaryOp, UnaryOp, UnaryZero};
 use fuseline_matrix::{Dense, Layout, MatrixBlock};
@@ -34,8 +34,11 @@ pub fn unary(context: &KernelContext<'_>, op: UnaryOp, matrix: &MatrixBlock) -> 
             });
             MatrixBlock::from(result).in_best_format()
         }
-        layout => {
-            let dense = layout.into_dense();
+        Layout::Sparse(csr) => pattern::filled(context, &csr, [], |values, [], out| {
+            let len = out.len();
+            context.primitives.unary(op, 1, len, values.tile, TileMut::new(out, len));
+        }),
+        Layout::Dense(dense) => {
             let mut result = Dense::uninit_in(context.buffers, dense.rows(), dense.cols());
             map_run(context, op, dense.values(), result.values_mut());
             result.into()
@@ -68,7 +71,7 @@ enum Values<'a> {
 
 impl<'a> Source<'a> {
     /// The operand of an operation whose result has these dimensions; single cells are scalars by now.
-    fn new(operand: Operand<'a>, rows: usize, cols: usize) -> Self {
+    fn new(context: &KernelContext<'_>, operand: Operand<'a>, rows: usize, cols: usize) -> Self {
         match operand {
             Operand::Scalar(value) => Source { values: Values::Constant([value]), row_stride: 0, col_stride: 0 },
             Operand::Matrix(block) => {
@@ -76,7 +79,7 @@ impl<'a> Source<'a> {
                 // A single row or column that is not the result's own repeats.
                 let row_stride = if own_rows == rows { own_cols } else { 0 };
                 let col_stride = usize::from(own_cols == cols && !(own_cols == 1 && cols != 1));
-                Source { values: Values::Cells(block.to_dense()), row_stride, col_stride }
+                Source { values: Values::Cells(all_cells(context, block)), row_stride, col_stride }
             }
         }
     }
@@ -103,6 +106,17 @@ impl<'a> Source<'a> {
         let values = self.values();
         let values = &values[start.min(values.len())..];
         if self.col_stride == 0 { Rows::scalars(values, row_stride) } else { Rows::cells(values, row_stride) }
+    }
+}
+
+/// All cells of an operand; those of a sparse one in memory that is recycled, by all threads.
+fn all_cells<'a>(context: &KernelContext<'_>, block: &'a MatrixBlock) -> Cow<'a, Dense> {
+    match block.layout() {
+        Layout::Dense(dense) => dense,
+        Layout::Sparse(csr) => {
+            let blocks = csr.rows().saturating_mul(csr.cols()).div_ceil(BLOCK_CELLS);
+            Cow::Owned(on_threads_for(context, blocks, || csr.filled_in(context.buffers, csr.values(), 0.0)))
+        }
     }
 }
 
@@ -165,9 +179,12 @@ pub fn binary(
     if let Some(result) = sparse::binary(context, op, left, right, (rows, cols)) {
         return Ok(MatrixBlock::from(result).in_best_format());
     }
+    if let Some(result) = sparse::beside_scalar(context, op, left, right, (rows, cols)) {
+        return Ok(result);
+    }
     let was_sparse =
         [left, right].iter().any(|operand| matches!(operand, Operand::Matrix(block) if block.format().is_sparse()));
-    let (a, b) = (Source::new(left, rows, cols), Source::new(right, rows, cols));
+    let [a, b] = [left, right].map(|operand| Source::new(context, operand, rows, cols));
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
     // Equal shapes and scalars are one long run, however narrow the matrix is.
     let (height, width) = if a.is_run(cols) && b.is_run(cols) { (1, rows * cols) } else { (rows, cols) };

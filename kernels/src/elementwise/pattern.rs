@@ -1,12 +1,13 @@
 //! Operations at the non-zeros of a sparse matrix.
 //!
 //! Results are hardly ever zero, and then have the positions of the operand: these are shared, and nothing but values is
-//! written. Where a result is zero after all, the positions are copied without those of zeros.
+//! written. Where a result is zero after all, the positions are copied without those of zeros. Where zeros do not stay zeros
+//! but all become one value, this is computed once.
 
 use super::gather::Gather;
 use crate::blocks::{BLOCK_CELLS, balanced_ranges, map_parts, map_parts_with, on_threads_for};
 use crate::{KernelContext, Operand};
-use fuseline_matrix::{Buffer, BufferPool, Csr};
+use fuseline_matrix::{Buffer, BufferPool, Csr, MatrixBlock};
 use fuseline_vecprims::Operand as VectorOperand;
 use std::ops::Range;
 
@@ -20,6 +21,38 @@ pub(super) fn over_pattern<const N: usize>(
     others: [Operand<'_>; N],
     evaluate: impl Fn(VectorOperand<'_>, [VectorOperand<'_>; N], &mut [f64]) + Sync,
 ) -> Csr {
+    let (values, has_zeros) = by_position(context, pattern, others, evaluate);
+    without_zeros(context, pattern.with_values(values), has_zeros)
+}
+
+/// Evaluates at the non-zeros of `pattern` beside scalars, and once for all of its zeros, which do not stay zeros.
+pub(super) fn filled<const N: usize>(
+    context: &KernelContext<'_>,
+    pattern: &Csr,
+    scalars: [f64; N],
+    evaluate: impl Fn(VectorOperand<'_>, [VectorOperand<'_>; N], &mut [f64]) + Sync,
+) -> MatrixBlock {
+    let mut fill = [0.0];
+    let beside = scalars.each_ref().map(|scalar| VectorOperand::scalars(std::slice::from_ref(scalar), 0));
+    evaluate(VectorOperand::cells(&[0.0], 0), beside, &mut fill);
+    let (values, _) = by_position(context, pattern, scalars.map(Operand::Scalar), evaluate);
+    let (rows, cols) = (pattern.rows(), pattern.cols());
+    let cells = rows.saturating_mul(cols);
+    let result: MatrixBlock = on_threads_for(context, cells.div_ceil(BLOCK_CELLS), || {
+        pattern.filled_in(context.buffers, &values, fill[0]).into()
+    });
+    // Most cells are those of zeros: nobody needs to count all of them.
+    let is_dense = fill[0] != 0.0 && !MatrixBlock::best_format(rows, cols, cells - pattern.nnz()).is_sparse();
+    if is_dense { result } else { result.in_best_format() }
+}
+
+/// One value for each non-zero of `pattern`, and whether any is zero.
+fn by_position<const N: usize>(
+    context: &KernelContext<'_>,
+    pattern: &Csr,
+    others: [Operand<'_>; N],
+    evaluate: impl Fn(VectorOperand<'_>, [VectorOperand<'_>; N], &mut [f64]) + Sync,
+) -> (Buffer, bool) {
     let others = others.map(|operand| Gather::new(operand, (pattern.rows(), pattern.cols())));
     let mut values = BufferPool::take(context.buffers, pattern.nnz());
     let parts = split_by_rows(pattern, row_blocks(pattern), &mut values);
@@ -40,7 +73,7 @@ pub(super) fn over_pattern<const N: usize>(
         }
         has_zeros
     });
-    without_zeros(context, pattern.with_values(values), have_zeros.contains(&true))
+    (values, have_zeros.contains(&true))
 }
 
 /// The pattern with other values, without those that are zero.

@@ -1,10 +1,10 @@
 //! Element-wise operations over the non-zeros of sparse operands.
 
-use super::pattern::over_pattern;
+use super::pattern::{filled, over_pattern};
 use super::union::union;
 use crate::{KernelContext, Operand};
 use fuseline_ir::ops::{BinaryOp, BinaryZero};
-use fuseline_matrix::{Csr, Layout};
+use fuseline_matrix::{Csr, Layout, MatrixBlock};
 use fuseline_vecprims::{Form, Operand as VectorOperand, TileMut};
 use std::borrow::Cow;
 
@@ -36,6 +36,25 @@ pub(super) fn binary(
         return Some(over_pattern(context, &b, [left], |y, [x], out| evaluate(context, op, [x, y], out)));
     }
     None
+}
+
+/// The result of a sparse operand and a scalar that makes something else of its zeros.
+pub(super) fn beside_scalar(
+    context: &KernelContext<'_>,
+    op: BinaryOp,
+    left: Operand<'_>,
+    right: Operand<'_>,
+    dims: (usize, usize),
+) -> Option<MatrixBlock> {
+    Some(match (left, right) {
+        (matrix, Operand::Scalar(scalar)) => {
+            filled(context, &*sparse_of(matrix, dims)?, [scalar], |x, [y], out| evaluate(context, op, [x, y], out))
+        }
+        (Operand::Scalar(scalar), matrix) => {
+            filled(context, &*sparse_of(matrix, dims)?, [scalar], |y, [x], out| evaluate(context, op, [x, y], out))
+        }
+        _ => return None,
+    })
 }
 
 /// The operation on one run of cells.

@@ -1,6 +1,6 @@
 //! Element-wise operations of three operands.
 
-use super::pattern::over_pattern;
+use super::pattern::{filled, over_pattern};
 use super::{Source, broadcast, single_as_scalar, sparse};
 use crate::blocks::{BLOCK_CELLS, block_rows, for_each_block};
 use crate::{KernelContext, KernelError, Operand};
@@ -22,9 +22,12 @@ pub fn ternary(
     if let Some(result) = over_nonzeros(context, op, operands, (rows, cols)) {
         return Ok(MatrixBlock::from(result).in_best_format());
     }
+    if let Some(result) = beside_scalars(context, op, operands, (rows, cols)) {
+        return Ok(result);
+    }
     let was_sparse =
         operands.iter().any(|operand| matches!(operand, Operand::Matrix(block) if block.format().is_sparse()));
-    let [a, b, c] = operands.map(|operand| Source::new(operand, rows, cols));
+    let [a, b, c] = operands.map(|operand| Source::new(context, operand, rows, cols));
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
     // Equal shapes and scalars are long runs, however narrow the matrix is.
     let is_flat = [&a, &b, &c].into_iter().all(|source| source.is_run(cols));
@@ -60,6 +63,33 @@ fn over_nonzeros(
         0 => over_pattern(context, &pattern, [b, c], |x, [b, c], out| evaluate(context, op, [x, b, c], out)),
         1 => over_pattern(context, &pattern, [a, c], |x, [a, c], out| evaluate(context, op, [a, x, c], out)),
         _ => over_pattern(context, &pattern, [a, b], |x, [a, b], out| evaluate(context, op, [a, b, x], out)),
+    })
+}
+
+/// The result of a sparse operand and two scalars, which make something else of its zeros.
+fn beside_scalars(
+    context: &KernelContext<'_>,
+    op: TernaryOp,
+    operands: [Operand<'_>; 3],
+    dims: (usize, usize),
+) -> Option<MatrixBlock> {
+    Some(match operands {
+        [x, Operand::Scalar(b), Operand::Scalar(c)] => {
+            filled(context, &*sparse::sparse_of(x, dims)?, [b, c], |x, [b, c], out| {
+                evaluate(context, op, [x, b, c], out);
+            })
+        }
+        [Operand::Scalar(a), x, Operand::Scalar(c)] => {
+            filled(context, &*sparse::sparse_of(x, dims)?, [a, c], |x, [a, c], out| {
+                evaluate(context, op, [a, x, c], out);
+            })
+        }
+        [Operand::Scalar(a), Operand::Scalar(b), x] => {
+            filled(context, &*sparse::sparse_of(x, dims)?, [a, b], |x, [a, b], out| {
+                evaluate(context, op, [a, b, x], out);
+            })
+        }
+        _ => return None,
     })
 }
 

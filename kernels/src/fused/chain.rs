@@ -8,7 +8,7 @@ use crate::{KernelContext, KernelError};
 use fuseline_ir::hop::ChainWeight;
 use fuseline_ir::work::{CELL_BYTES, csr_row_bytes};
 use fuseline_matrix::run_context::check_stop;
-use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock};
+use fuseline_matrix::{Buffer, Csr, Dense, Layout, MatrixBlock};
 use fuseline_vecprims::{Primitives, Tile, TileMut};
 use std::ops::Range;
 
@@ -44,7 +44,7 @@ pub(super) fn matrix_chain(
         Layout::Sparse(x) if !context.strict_ieee => chain.over_sparse(context, &x),
         x => chain.over_dense(context, &x.into_dense()),
     };
-    Ok(Dense::from_vec(cols, 1, sums).into())
+    Ok(Dense::from_buffer(cols, 1, sums).into())
 }
 
 /// What a chain does with rows of the matrix.
@@ -66,7 +66,7 @@ impl Chain<'_> {
         }
     }
 
-    fn over_dense(&self, context: &KernelContext<'_>, x: &Dense) -> Vec<f64> {
+    fn over_dense(&self, context: &KernelContext<'_>, x: &Dense) -> Buffer {
         let (rows, cols) = (x.rows(), x.cols());
         sum_strips(context, rows, cols as u64 * CELL_BYTES, cols, |rows| {
             accumulate(context, partial_ranges(rows, cols), cols, |rows, sums| self.add_dense(x, rows, sums))
@@ -89,7 +89,7 @@ impl Chain<'_> {
         }
     }
 
-    fn over_sparse(&self, context: &KernelContext<'_>, x: &Csr) -> Vec<f64> {
+    fn over_sparse(&self, context: &KernelContext<'_>, x: &Csr) -> Buffer {
         let (rows, cols) = (x.rows(), x.cols());
         sum_strips(context, rows, csr_row_bytes(rows as u64, x.nnz() as u64), cols, |rows| {
             // Private results cost memory traffic of their own: only as many as the work pays for.

@@ -12,7 +12,7 @@ use fuseline_ir::ops::{AggOp, BinaryOp, Direction};
 use fuseline_ir::schedule::Strips;
 use fuseline_ir::work::{CELL_BYTES, csr_row_bytes};
 use fuseline_matrix::run_context::check_stop;
-use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock, strips};
+use fuseline_matrix::{Buffer, Csr, Dense, Layout, MatrixBlock, strips};
 use fuseline_vecprims::{CsrTile, Form, Primitives, Tile, TileMut};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -49,8 +49,8 @@ pub(super) fn product_sum(
     })
 }
 
-fn row_of(sums: Vec<f64>) -> FusedValue {
-    FusedValue::Matrix(Dense::from_vec(1, sums.len(), sums).into())
+fn row_of(sums: Buffer) -> FusedValue {
+    FusedValue::Matrix(Dense::from_buffer(1, sums.len(), sums).into())
 }
 
 /// Multiplies runs of factors until two are left, in `scratch`, and hands these to `last`.
@@ -114,7 +114,7 @@ fn dense_block(primitives: &Primitives, factors: &[&Dense], block: Range<usize>)
     sum
 }
 
-fn dense_columns(context: &KernelContext<'_>, factors: &[&Dense]) -> Vec<f64> {
+fn dense_columns(context: &KernelContext<'_>, factors: &[&Dense]) -> Buffer {
     let (rows, cols) = (factors[0].rows(), factors[0].cols());
     sum_strips(context, rows, cols as u64 * CELL_BYTES, cols, |rows| {
         accumulate(context, partial_ranges(rows, cols), cols, |rows, sums| {
@@ -251,7 +251,7 @@ fn sparse_strip(context: &KernelContext<'_>, driver: &Csr, others: &[Factor<'_>]
     partials.into_iter().fold(0.0, |sum, partial| sum + partial)
 }
 
-fn sparse_columns(context: &KernelContext<'_>, driver: &Csr, others: &[Factor<'_>]) -> Vec<f64> {
+fn sparse_columns(context: &KernelContext<'_>, driver: &Csr, others: &[Factor<'_>]) -> Buffer {
     let cols = driver.cols();
     sum_strips(context, driver.rows(), csr_row_bytes(driver.rows() as u64, driver.nnz() as u64), cols, |rows| {
         let ranges = balanced_within(driver, rows, BLOCK_CELLS.max(cols), MAX_PARTIALS);

@@ -5,7 +5,7 @@ use crate::KernelContext;
 use crate::blocks::{add_to, block_rows, even_ranges, for_each_block, partial_ranges, sum_strips};
 use crate::gemm::{Output, Strided, gemm_into};
 use fuseline_ir::schedule::Strips;
-use fuseline_ir::schedule::product::{Extents, FEW_COLUMNS, PackedBlocks, ProductLoop};
+use fuseline_ir::schedule::product::{Extents, PackedBlocks, ProductLoop};
 use fuseline_ir::work::{self, CELL_BYTES};
 use fuseline_matrix::run_context::check_stop;
 use fuseline_matrix::{Dense, NarrowCells, NarrowDense, strips, zeros};
@@ -65,7 +65,7 @@ fn gemm_of_strip(context: &KernelContext<'_>, extents: Extents, left: Strided<'_
                 let (left, right) = (left.starting_at(0, range.start), right.starting_at(range.start, 0));
                 gemm_into(context.primitives, Output::new(acc, cols), extents, left, right);
             });
-            return Dense::from_vec(rows, cols, sums);
+            return Dense::from_buffer(rows, cols, sums);
         }
     };
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
@@ -136,7 +136,7 @@ pub(super) fn row_times_matrix(context: &KernelContext<'_>, left: &Dense, right:
             add_outer_products(context, right.into(), left.values(), rows, sums);
         })
     });
-    Dense::from_vec(1, cols, sums)
+    Dense::from_buffer(1, cols, sums)
 }
 
 /// Cells of a tile that stays in the cache while each column of the other matrix passes over it.
@@ -244,11 +244,17 @@ fn transposed_by_columns(context: &KernelContext<'_>, left: &Dense, right: &Dens
 /// dimension contiguous.
 pub(super) fn transposed_times_skinny(context: &KernelContext<'_>, left: Rows<'_>, right: &Dense) -> Dense {
     let (Rows { rows, cols: n, .. }, k) = (left, right.cols());
-    debug_assert!(k <= FEW_COLUMNS, "{k} columns");
     let sums = sum_strips(context, rows, n as u64 * CELL_BYTES, n * k, |rows| {
         accumulate(context, partial_ranges(rows, n), n * k, |rows, sums| {
             add_outer_products(context, left, right.values(), rows, sums);
         })
     });
-    Dense::from_fn(n, k, |i, j| sums[j * n + i])
+    let mut result = Dense::uninit_in(context.buffers, n, k);
+    let step = block_rows(n, k);
+    for_each_block(context, result.values_mut(), step * k, |block, out| {
+        for (i, cells) in (block * step..).zip(out.chunks_exact_mut(k)) {
+            cells.iter_mut().enumerate().for_each(|(j, cell)| *cell = sums[j * n + i]);
+        }
+    });
+    result
 }

@@ -6,12 +6,12 @@ mod symmetric;
 
 pub use symmetric::{TransposedSide, tsmm};
 
-use crate::blocks::{add_to, map_parts};
+use crate::blocks::{add_to, map_parts, merge_partials};
 use crate::gemm::Strided;
 use crate::{KernelContext, KernelError};
 use fuseline_ir::Format;
 use fuseline_ir::schedule::product::{Extents, FEW_COLUMNS, ProductLoop};
-use fuseline_matrix::{Layout, MatrixBlock, zeros};
+use fuseline_matrix::{Buffer, BufferPool, Layout, MatrixBlock};
 use std::ops::Range;
 
 fn check(left: (usize, usize), right: (usize, usize), fits: bool) -> Result<(), KernelError> {
@@ -45,7 +45,8 @@ pub fn matmul(
     })
 }
 
-/// `t(left) %*% right`, without forming the transpose.
+/// `t(left) %*% right`, without forming the transpose, unless both are sparse and the product is, too, or large, or zeros
+/// annihilate nothing.
 ///
 /// # Errors
 /// The two have different numbers of rows.
@@ -67,6 +68,12 @@ pub fn matmul_transposed_left(
         (Layout::Dense(left), Layout::Sparse(right)) if !context.strict_ieee => {
             // The transposed product is the one whose sparse operand comes first.
             crate::transpose(context, &sparse::transposed_times_dense(context, &right, &left).into())
+        }
+        (Layout::Sparse(a), Layout::Sparse(b)) if !context.strict_ieee => {
+            match sparse::sum_of_row_products(context, &a, &b, false) {
+                Some(dense) => MatrixBlock::from(dense).in_best_format(),
+                None => return matmul(context, &crate::transpose(context, left), right),
+            }
         }
         _ => return matmul(context, &crate::transpose(context, left), right),
     })
@@ -102,14 +109,12 @@ pub(crate) fn accumulate(
     ranges: Vec<Range<usize>>,
     len: usize,
     add: impl Fn(Range<usize>, &mut [f64]) + Sync,
-) -> Vec<f64> {
+) -> Buffer {
     let partials = map_parts(context, ranges, |range| {
-        let mut acc = zeros(len);
+        let mut acc = BufferPool::take_zeroed(context.buffers, len);
         add(range, &mut acc);
         acc
     });
-    let mut partials = partials.into_iter();
-    let mut sums = partials.next().unwrap_or_else(|| zeros(len));
-    partials.for_each(|partial| add_to(&mut sums, &partial));
-    sums
+    let sums = merge_partials(context, partials, add_to);
+    sums.unwrap_or_else(|| BufferPool::take_zeroed(context.buffers, len))
 }

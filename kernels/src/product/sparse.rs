@@ -1,13 +1,15 @@
 //! Products with a sparse operand.
 
 use super::accumulate;
-use crate::blocks::{add_to, block_rows, build_csr, even_ranges, for_each_block, rows_of};
-use crate::multiply_add::{SparseRows, add_scaled_at, add_scaled_rows_at, dot_nonzeros};
+use crate::blocks::{
+    BLOCK_CELLS, MAX_PARTIALS, add_to, balanced_ranges, block_rows, build_csr, even_ranges, for_each_block, rows_of,
+};
+use crate::multiply_add::{SparseRows, add_row_products, add_scaled_at, add_scaled_rows_at, dot_nonzeros};
 use crate::{KernelContext, push_nonzero};
 use fuseline_ir::ops::math;
 use fuseline_ir::schedule::Strips;
-use fuseline_ir::schedule::product::{Extents, TransposedSparse};
-use fuseline_ir::work::csr_row_bytes;
+use fuseline_ir::schedule::product::{Extents, PRIVATE_CELLS, TransposedSparse};
+use fuseline_ir::work::{UNIT_CELLS, csr_row_bytes, even_blocks};
 use fuseline_matrix::run_context::check_stop;
 use fuseline_matrix::{Buffer, Csr, CsrRows, Dense, Growing, MemoryKind, strips};
 use fuseline_vecprims::{CsrTile, Tile, TileMut};
@@ -15,6 +17,13 @@ use std::ops::Range;
 
 /// Rows that are added before somebody may stop that.
 const STEP: usize = 1024;
+
+/// Rows whose products are added before somebody may stop that.
+const ROWS_OF_PRODUCTS: usize = 64;
+
+/// Terms of a cell of `t(A) %*% B`, on average, from which on a dense result is expected: two cells of a hundred have none
+/// where columns are independent.
+const TERMS_OF_CELL: usize = 4;
 
 /// `t(left) %*% right`, strip by strip.
 pub(super) fn transposed_times_dense(context: &KernelContext<'_>, left: &Csr, right: &Dense) -> Dense {
@@ -44,15 +53,16 @@ fn transposed_strip_times_dense(context: &KernelContext<'_>, left: &Csr, right: 
         TransposedSparse::Columns(1) => 1,
         TransposedSparse::Columns(count) => return transposed_by_columns(context, left, right, k, count),
     };
+    let unit = unit_rows(left);
     let sums = accumulate(context, even_ranges(0..left.rows(), count), n * k, |range, acc| {
-        for start in range.clone().step_by(STEP) {
+        for start in range.clone().step_by(unit) {
             check_stop();
-            let rows = start..(start + STEP).min(range.end);
+            let rows = start..(start + unit).min(range.end);
             let b = Tile::new(&right[rows.start * k..rows.end * k], k);
             context.primitives.sparse_outer_mult_add(rows_of(left, &rows), k, b, TileMut::new(acc, k));
         }
     });
-    Dense::from_vec(n, k, sums)
+    Dense::from_buffer(n, k, sums)
 }
 
 /// The product of the transpose with rows of `k` values, of which so many ranges of columns each have some rows.
@@ -156,18 +166,26 @@ pub(super) fn times_dense(context: &KernelContext<'_>, left: &Csr, right: &Dense
 fn times_rows(context: &KernelContext<'_>, left: &Csr, right: &[f64], cols: usize) -> Dense {
     let rows = left.rows();
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
-    let step = block_rows(rows, (left.nnz().checked_div(rows).unwrap_or(0) + 1) * cols);
+    let (step, unit) = (block_rows(rows, (left.nnz().checked_div(rows).unwrap_or(0) + 1) * cols), unit_rows(left));
     for_each_block(context, result.values_mut(), step * cols, |block, out| {
-        let range = block * step..block * step + out.len() / cols.max(1);
-        let tile = rows_of(left, &range);
-        if cols == 1 {
-            context.primitives.sparse_dot_product(tile, Tile::new(right, 0), TileMut::new(out, 1));
-        } else {
-            let (b, out) = (Tile::new(right, cols), TileMut::new(out, cols));
-            context.primitives.sparse_vect_mat_mult(tile, cols, b, out);
+        for (number, out) in out.chunks_mut((unit * cols).max(1)).enumerate() {
+            let first = block * step + number * unit;
+            let tile = rows_of(left, &(first..first + out.len() / cols));
+            if cols == 1 {
+                context.primitives.sparse_dot_product(tile, Tile::new(right, 0), TileMut::new(out, 1));
+            } else {
+                let (b, out) = (Tile::new(right, cols), TileMut::new(out, cols));
+                context.primitives.sparse_vect_mat_mult(tile, cols, b, out);
+            }
         }
     });
     result
+}
+
+/// Rows that a primitive is given at a time, about a unit of a fused operator: it asks for the next ones while it is at these.
+fn unit_rows(csr: &Csr) -> usize {
+    let per_row = csr.nnz().checked_div(csr.rows()).unwrap_or(0) + 1;
+    (UNIT_CELLS / per_row).clamp(1, STEP)
 }
 
 /// A dense matrix times a sparse one.
@@ -197,6 +215,34 @@ pub(super) fn times_sparse(context: &KernelContext<'_>, left: &Csr, right: &Csr)
     let mut starts = Buffer::recycled(context.buffers, left.nnz());
     starts.fill(0);
     row_by_row(context, &Gustavson { left, right, starts, is_upper: false })
+}
+
+/// `t(left) %*% right` as the sum of the products of their rows, without the transpose: where results of ranges of rows stay in
+/// a core's caches, and terms fall into most of their cells. With `is_upper`, where both are the same matrix, what is on and
+/// above the diagonal.
+pub(super) fn sum_of_row_products(
+    context: &KernelContext<'_>,
+    left: &Csr,
+    right: &Csr,
+    is_upper: bool,
+) -> Option<Dense> {
+    let (rows, n, k) = (left.rows(), left.cols(), right.cols());
+    let len = |csr: &Csr, row: usize| csr.row_offsets()[row + 1] - csr.row_offsets()[row];
+    let terms = (0..rows).fold(0_usize, |terms, row| terms.saturating_add(len(left, row) * len(right, row)));
+    let cells = n.saturating_mul(k);
+    if cells == 0 || cells > PRIVATE_CELLS || terms < TERMS_OF_CELL * cells {
+        return None;
+    }
+    let count = even_blocks(terms, BLOCK_CELLS).min(MAX_PARTIALS).min(1 << (terms / cells).ilog2());
+    let sums = accumulate(context, balanced_ranges(left, left.nnz().div_ceil(count), count), cells, |range, sums| {
+        for start in range.clone().step_by(ROWS_OF_PRODUCTS) {
+            check_stop();
+            for row in start..(start + ROWS_OF_PRODUCTS).min(range.end) {
+                add_row_products(sums, k, left.row(row).into(), right.row(row).into(), is_upper);
+            }
+        }
+    });
+    Some(Dense::from_buffer(n, k, sums))
 }
 
 /// The product with a sparse column, which is spread out: its rows have a value or none.

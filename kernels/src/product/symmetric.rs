@@ -2,9 +2,9 @@
 
 use super::accumulate;
 use super::dense::{times_vector, transposed_times_skinny};
-use super::sparse::{Gustavson, row_by_row};
+use super::sparse::{Gustavson, row_by_row, sum_of_row_products};
 use crate::KernelContext;
-use crate::blocks::{add_to, build_csr, for_each_block, partial_ranges};
+use crate::blocks::{BLOCK_CELLS, add_to, build_csr, for_each_block, on_threads_for, partial_ranges};
 use crate::gemm::{Output, Strided, gemm_into};
 use fuseline_ir::schedule::Strips;
 use fuseline_ir::schedule::product::{BLOCK_ROWS, Extents, FEW_COLUMNS, LONG_INNER, PRIVATE_CELLS};
@@ -62,7 +62,7 @@ fn upper_of_strip(context: &KernelContext<'_>, n: usize, inner: usize, left: Str
                 rows_from_diagonal(context.primitives, left, extents, block * PRIVATE_ROWS, out);
             }
         });
-        return Dense::from_vec(n, n, sums);
+        return Dense::from_buffer(n, n, sums);
     }
     let mut result = Dense::uninit_in(context.buffers, n, n);
     for_each_block(context, result.values_mut(), BLOCK_ROWS * n, |block, out| {
@@ -97,7 +97,13 @@ fn mirror(cells: &mut [f64], n: usize) {
 }
 
 fn sparse_tsmm(context: &KernelContext<'_>, csr: &Csr, transposed: TransposedSide) -> MatrixBlock {
-    let other = csr.transpose();
+    if transposed == TransposedSide::Left
+        && let Some(mut upper) = sum_of_row_products(context, csr, csr, true)
+    {
+        mirror(upper.values_mut(), csr.cols());
+        return upper.into();
+    }
+    let other = on_threads_for(context, csr.nnz().div_ceil(BLOCK_CELLS), || csr.transpose_in(context.buffers));
     let product = match transposed {
         TransposedSide::Left => Gustavson::upper_triangle(context, &other, csr),
         TransposedSide::Right => Gustavson::upper_triangle(context, csr, &other),

@@ -1,8 +1,8 @@
 //! Element-wise operations at the non-zeros of sparse matrices: which positions results have, and what is in them.
 
 use super::*;
-use crate::{aggregate_vector, binary, transpose, unary};
-use fuseline_ir::ops::{AggOp, BinaryOp, Direction, UnaryOp};
+use crate::{aggregate_vector, binary, ternary, transpose, unary};
+use fuseline_ir::ops::{AggOp, BinaryOp, Direction, TernaryOp, UnaryOp};
 use std::borrow::Cow;
 
 fn sparse(block: &MatrixBlock) -> MatrixBlock {
@@ -80,6 +80,33 @@ fn results_that_underflow_or_cancel_are_not_stored() {
         let nothing =
             run(|c| binary(c, BinaryOp::Less, Operand::Matrix(&x), Operand::Scalar(f64::NEG_INFINITY)).unwrap());
         assert_eq!(nothing.nnz(), 0);
+    }
+}
+
+/// What makes another value of all zeros gives what it gives for the same cells in dense format.
+#[test]
+fn zeros_that_become_another_value_are_as_those_of_dense_matrices() {
+    for (rows, cols) in SPARSE_SHAPES {
+        let block = skewed(rows, cols, 5);
+        let [of_sparse, of_dense] = [sparse(&block), MatrixBlock::from(block.to_dense().into_owned())].map(|x| {
+            let (x, scalar) = (Operand::Matrix(&x), Operand::Scalar);
+            [
+                run(|c| binary(c, BinaryOp::LessEqual, x, scalar(0.5)).unwrap()),
+                run(|c| binary(c, BinaryOp::Minus, scalar(1.0), x).unwrap()),
+                run(|c| ternary(c, TernaryOp::IfElse, [x, scalar(2.0), scalar(3.0)]).unwrap()),
+                run(|c| ternary(c, TernaryOp::PlusMult, [scalar(2.0), x, scalar(3.0)]).unwrap()),
+                run(|c| ternary(c, TernaryOp::MinusMult, [scalar(2.0), scalar(3.0), x]).unwrap()),
+            ]
+        });
+        for (place, (one, other)) in of_sparse.iter().zip(&of_dense).enumerate() {
+            assert_eq!(one.bits(), other.bits(), "operation {place}, {rows} x {cols}");
+            assert_eq!(one.nnz(), other.nnz());
+        }
+        let [of_sparse, of_dense] = [sparse(&block), block]
+            .map(|x| [UnaryOp::Exp, UnaryOp::Cos, UnaryOp::Not].map(|op| run(|c| unary(c, op, &x))));
+        for (one, other) in of_sparse.iter().zip(&of_dense) {
+            assert_eq!(one.bits(), other.bits(), "{rows} x {cols}");
+        }
     }
 }
 

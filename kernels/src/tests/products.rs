@@ -150,6 +150,22 @@ fn products_of_sparse_matrices_equal_plain_loops_at_any_density() {
     }
 }
 
+/// With few terms for each cell, with many of them, and with several ranges of rows that have results of their own.
+#[test]
+fn transposed_products_of_sparse_matrices_equal_plain_loops() {
+    for (rows, share) in [(40, 12), (4000, 3), (60_000, 4)] {
+        let [x, y] = [(20, 1), (13, 5)].map(|(cols, seed)| {
+            let is_set = |i, j| hash(i, j, seed + 1).is_multiple_of(share);
+            Dense::from_fn(rows, cols, |i, j| if is_set(i, j) { (hash(i, j, seed) % 7) as f64 - 3.0 } else { 0.0 })
+        });
+        let [a, b] = [&x, &y].map(|dense| MatrixBlock::from(Csr::from_dense(dense)));
+        let product = run(|context| matmul_transposed_left(context, &a, &b).unwrap());
+        assert_cells(&product, 20, 13, |i, j| (0..rows).map(|k| x.get(k, i) * y.get(k, j)).sum());
+        let square = run(|context| tsmm(context, &a, TransposedSide::Left));
+        assert_cells(&square, 20, 20, |i, j| (0..rows).map(|k| x.get(k, i) * x.get(k, j)).sum());
+    }
+}
+
 #[test]
 fn products_of_sparse_matrices_hold_no_zeros() {
     let (left, right) =

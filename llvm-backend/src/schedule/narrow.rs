@@ -7,11 +7,14 @@
 
 use super::{Extent, FusedLoop};
 use fuseline_ir::cplan::{CNode, CNodeId, CPlan, Length};
+use fuseline_ir::ops::BinaryOp;
 use fuseline_ir::template::Space;
 use fuseline_ir::work::NARROW_ROW;
 
 /// Rows are narrow if they have fewer cells than this.
 pub(crate) const NARROW: u32 = NARROW_ROW as u32;
+/// The weight of the lightest function in the table of operations.
+const FUNCTION_FLOPS: f64 = 16.0;
 
 impl FusedLoop {
     /// Whether the loop aggregates, or stores, what it computes.
@@ -20,7 +23,8 @@ impl FusedLoop {
     }
 
     /// Whether the loop has a form for narrow rows: its rows may be narrow, and it aggregates, or computes enough to be worth
-    /// packing for. To repeat a vector for each row is not, in Row plans, which have a form for rows of a register.
+    /// packing for. To repeat a vector for each row is not, in Row plans, which have a form for rows of a register, unless
+    /// values go through a function, whose dozens of instructions should have all lanes.
     pub(crate) fn has_narrow_form(&self, plan: &CPlan) -> bool {
         let may_be_narrow = match self.extent {
             Extent::Vector(Length::Const(cells)) => cells < NARROW,
@@ -34,7 +38,17 @@ impl FusedLoop {
         };
         let mut operands = self.nodes.iter().flat_map(|&id| plan.nodes[id].operands());
         let repeats_vectors = operands.any(|id| matches!(plan.nodes[id], CNode::SideVector(_)));
-        may_be_narrow && (self.has_aggregates() || (self.nodes.len() >= 2 && !repeats_vectors))
+        let is_worth_packing = || self.nodes.len() >= 2 && (!repeats_vectors || self.has_functions(plan));
+        may_be_narrow && (self.has_aggregates() || is_worth_packing())
+    }
+
+    /// Whether values go through a function such as `exp`.
+    fn has_functions(&self, plan: &CPlan) -> bool {
+        self.nodes.iter().any(|&id| match plan.nodes[id] {
+            CNode::Unary(op, _) => op.flops() >= FUNCTION_FLOPS,
+            CNode::Binary(op, ..) => op == BinaryOp::Pow,
+            _ => false,
+        })
     }
 
     /// Whether what is stored or aggregated has a value for each cell, in the loop or where it lies.

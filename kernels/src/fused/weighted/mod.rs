@@ -300,7 +300,7 @@ fn times_u(tiles: &Tiles<'_>, evaluate: &Evaluate<'_>) -> MatrixBlock {
             });
         })
     });
-    Dense::from_vec(cols, rank, sums).into()
+    Dense::from_buffer(cols, rank, sums).into()
 }
 
 /// Adds transposed results times rows of `U`.
