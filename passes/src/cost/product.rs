@@ -9,6 +9,10 @@ use fuseline_ir::schedule::product::{Extents, PackedBlocks, ProductLoop, Transpo
 /// What packing a cell costs a product of matrices, in cells that a transposition moves one by one. Fitted.
 const PACK_IN_MOVES: f64 = 0.4;
 
+/// Columns up to which a product of matrices does not pack its left side: two tiles of registers, which have 8 to 24
+/// columns, as the instruction set has it.
+const UNPACKED_COLUMNS: u64 = 24;
+
 /// What a product extends over.
 fn extents(context: &Context<'_>, id: HopId) -> Extents {
     let hop = context.hop(id);
@@ -35,14 +39,15 @@ pub(super) fn has_several_blocks(context: &Context<'_>, id: HopId) -> bool {
 
 /// The cells that a basic product of this class moves, in those that a transposition moves one by one in the same time.
 ///
-/// A product of matrices packs both operands, and stores a result of few columns in parts of registers. A transposed sparse
-/// matrix adds to private results, which are merged.
+/// A product of matrices packs both operands, the left one for more than a few columns alone, and stores a result of few
+/// columns in parts of registers. A transposed sparse matrix adds to private results, which are merged.
 pub(super) fn moved_cells(context: &Context<'_>, id: HopId, class: OperationClass) -> f64 {
     let hop = context.hop(id);
     if class == OperationClass::MatrixProduct {
         let [left, right] = [hop.inputs[0], hop.inputs[1]].map(|input| context.hop(input).size);
+        let packed_left = if hop.size.cols.is_some_and(|cols| cols <= UNPACKED_COLUMNS) { 0.0 } else { cells(&left) };
         let stored = if has_few_columns(&hop.size) { cells(&hop.size) } else { 0.0 };
-        return PACK_IN_MOVES * (cells(&left) + cells(&right) + stored);
+        return PACK_IN_MOVES * (packed_left + cells(&right) + stored);
     }
     match untransposed(context.dag, hop.inputs[0]) {
         Some(left) if stored_rows(context, left) > 0.0 && stored_rows(context, hop.inputs[1]) == 0.0 => {

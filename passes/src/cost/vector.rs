@@ -213,9 +213,11 @@ impl<'a> CellPass<'a> {
             return None;
         }
         let share_of = |id: HopId| template.map_or_else(|| sparsity(context, id), |it| it.visited_share(context, id));
-        let is_fused = template.is_some();
-        let looks = driver.is_none() && may_skip && is_fused;
-        let visited = if looks { operator.visited_inputs(context, &space) } else { None }.unwrap_or_default();
+        let looks = driver.is_none() && may_skip;
+        let mut visited = if looks { operator.visited_inputs(context, &space) } else { None }.unwrap_or_default();
+        if template.is_none() && !goes_by_non_zeros(context, operator.root(), &visited) {
+            visited.clear();
+        }
         let share_of_visited = if visited.is_empty() { 1.0 } else { visited.iter().map(|&id| share_of(id)).sum() };
         let share = driver.map_or(share_of_visited, share_of).min(1.0);
         Some(CellPass { operator, space, driver, visited, share, is_tiled: is_driven && share >= TILED_SPARSITY })
@@ -330,6 +332,14 @@ impl<'a> CellPass<'a> {
 fn goes_by_rows(scheduled: &Scheduled) -> bool {
     let is_by_rows = scheduled.schedule.driver != Driver::Run;
     is_by_rows && !(scheduled.schedule.grid_cols() == 1 && scheduled.schedule.flow == Flow::Cells)
+}
+
+/// Whether a basic operator goes by the non-zeros of these inputs: kernels take those of one matrix beside scalars, and join
+/// those of the two operands of an operation, or of many one after the other.
+fn goes_by_non_zeros(context: &Context<'_>, root: HopId, visited: &[HopId]) -> bool {
+    let hop = context.hop(root);
+    let are_all = hop.inputs.iter().all(|input| !context.hop(*input).is_matrix() || visited.contains(input));
+    are_all && (visited.len() == 1 || !matches!(hop.op, HopOp::Ternary(_)))
 }
 
 /// Whether an operator over the cells of `space` may have something to skip: finding out which input's zeros these are takes

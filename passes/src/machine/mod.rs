@@ -366,13 +366,14 @@ fn typical_cache(kibibytes: f64, read: f64) -> Cache {
 /// A current machine of eight cores and two memory channels: the paper's 32 GB/s for reads, half of that for writes
 /// (each written cache line is read first), and 4 GFLOP/s per thread, which is what streaming vector code sustains
 /// rather than a peak. A random value takes as long as a dozen of these, a quotient, which counts as 22, as four of them,
-/// and short rows are within what they sustain.
+/// a cell that is moved by itself as four, and short rows are within what they sustain. What sparse formats cost besides
+/// bytes is what calibration finds on machines at hand; lines of factors and second visits are left to those that it knows.
 impl Default for Machine {
     fn default() -> Self {
         Machine {
             caches: [typical_cache(16.0, 96e9), typical_cache(384.0, 64e9), typical_cache(6144.0, 48e9)],
             memory: Bandwidth { read: 32e9, write: 16e9 },
-            compute: ComputeRates { random: 0.33e9, division: 22e9, ..ComputeRates::uniform(4e9) },
+            compute: ComputeRates { random: 0.33e9, division: 22e9, reorganization: 1e9, ..ComputeRates::uniform(4e9) },
             lanes: 1,
             overlap: 1.0,
             exposed: 0.05,
@@ -381,9 +382,9 @@ impl Default for Machine {
                 non_zero: 1e-9,
                 again: 0.0,
                 line: 0.0,
-                gather: 2e-9,
-                row: 0.0,
-                store: 0.0,
+                gather: 4e-9,
+                row: 8e-9,
+                store: 5e-9,
                 store_row: 0.0,
             },
             start: StartCosts {

@@ -191,7 +191,7 @@ fn aggregates_by_column_share_a_pass() {
 /// Aggregates by column of two dense matrices in the cells in which a sparse one is not zero.
 fn masked_aggregates(agg: AggOp) -> HopDag {
     let mut d = Dag::default();
-    let shared = d.sparse("S", 100_000, 100, 10_000);
+    let shared = d.sparse("S", 100_000, 100, 1_000_000);
     for name in ["X", "Y"] {
         let dense = d.read(name, 100_000, 100);
         let product = d.mult(shared, dense);

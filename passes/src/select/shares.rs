@@ -118,10 +118,11 @@ impl DrivenShares<'_, '_> {
         shares.fold(1.0, f64::min)
     }
 
-    /// Where all operands together determine the result.
+    /// Where all operands together determine the result; a scalar is the same everywhere.
     fn all(&self, inputs: &[HopId]) -> f64 {
-        let shares = inputs.iter().map(|&id| if self.literal(id).is_some() { 0.0 } else { self.input(id) });
-        shares.fold(0.0, f64::max)
+        let context = self.space.search.context;
+        let matrices = inputs.iter().filter(|&&id| context.hop(id).is_matrix());
+        matrices.map(|&id| self.input(id)).fold(0.0, f64::max)
     }
 
     fn literal(&self, id: HopId) -> Option<f64> {

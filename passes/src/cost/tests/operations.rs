@@ -1,7 +1,7 @@
 //! Classes of operations, and how rows and indexes count.
 
 use super::*;
-use fuseline_ir::ops::{AggOp, Direction};
+use fuseline_ir::ops::{AggOp, BinaryOp, Direction, TernaryOp, UnaryOp};
 
 /// Quotients have a rate of their own, and squares are products.
 #[test]
@@ -253,15 +253,18 @@ fn basic_products_compute_apart_from_reading() {
     assert!(!apart(1, 1000, 1) && !apart(1000, 100, 1) && !apart(1000, 100, 4));
 }
 
-/// Products of matrices pack what they read; transposed sparse ones merge private results, unless ranges of columns add to one.
+/// Products of matrices pack what they read, but not the left side for few columns, nor anything where rows are short;
+/// transposed sparse ones merge private results, unless ranges of columns add to one.
 #[test]
 fn products_move_cells() {
     let mut d = Dag::default();
-    let (x, v, y) = (d.read("X", 1000, 100), d.read("V", 100, 5), d.read("Y", 100, 50));
+    let (x, v, y) = (d.read("X", 1000, 600), d.read("V", 600, 5), d.read("Y", 600, 50));
+    let (short, few) = (d.read("Z", 1000, 100), d.read("W", 100, 5));
     let moved = |dag: &HopDag, id: HopId| vector_of(dag, None, &[id], &dag[id].inputs).work.moved;
-    let (narrow, wide) = (d.matmul(x, v), d.matmul(x, y));
-    assert_close(moved(&d.dag, narrow), 0.4 * (100_000.0 + 500.0 + 5000.0));
-    assert_close(moved(&d.dag, wide), 0.4 * (100_000.0 + 5000.0));
+    let (narrow, wide, by_rows) = (d.matmul(x, v), d.matmul(x, y), d.matmul(short, few));
+    assert_close(moved(&d.dag, narrow), 0.4 * (3000.0 + 5000.0));
+    assert_close(moved(&d.dag, wide), 0.4 * (600_000.0 + 30_000.0));
+    assert_eq!(moved(&d.dag, by_rows), 0.0);
     let s = d.sparse("S", 2000, 2000, 40_000);
     let transposed = d.t(s);
     let [one, merged, wide] = [1, 10, 100].map(|cols| {
@@ -272,6 +275,23 @@ fn products_move_cells() {
     // Seven blocks' work, in a power of two ranges.
     assert_close(moved(&d.dag, merged), 8.0 * 20_000.0);
     assert_eq!(moved(&d.dag, wide), 0.0);
+}
+
+/// Basic operators go by non-zeros where kernels do: of one matrix beside scalars, whatever becomes of its zeros, and of two
+/// that are joined; not beside a dense matrix, even where that does not matter.
+#[test]
+fn basic_operators_go_by_non_zeros() {
+    let mut d = Dag::default();
+    let (s, t) = (d.sparse("S", 1000, 1000, 10_000), d.sparse("T", 1000, 1000, 20_000));
+    let (dense, two) = (d.read("X", 1000, 1000), d.number(2.0));
+    let share = |dag: &HopDag, id: HopId| vector_of(dag, None, &[id], &dag[id].inputs).sparsity;
+    let exponential = d.op(UnaryOp::Exp, &[s]);
+    let comparison = d.op(BinaryOp::LessEqual, &[s, two]);
+    let (joined, filled) = (d.op(BinaryOp::Max, &[s, t]), d.plus(s, dense));
+    let chosen = d.op(TernaryOp::IfElse, &[s, two, two]);
+    let beside = [d.op(TernaryOp::IfElse, &[s, dense, two]), d.op(BinaryOp::Pow, &[dense, s]), filled];
+    assert_eq!([exponential, comparison, chosen, joined].map(|id| share(&d.dag, id)), [0.01, 0.01, 0.01, 0.03]);
+    assert_eq!(beside.map(|id| share(&d.dag, id)), [1.0; 3]);
 }
 
 /// Threads share products by rows, or by a long inner dimension.

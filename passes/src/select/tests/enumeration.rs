@@ -100,6 +100,29 @@ fn pruned_search_equals_exhaustive_search() {
     assert!(costed[3] <= costed[1] && costed[1] < costed[2] && costed[2] < costed[0], "{costed:?}");
 }
 
+/// Beside a scalar that is not known all zeros of a sparse matrix become one value, so that plans compute little else than
+/// its non-zeros: the bound does not ask for more.
+#[test]
+fn bounds_know_that_a_scalar_is_the_same_everywhere() {
+    let mut d = testing::Dag::default();
+    let x = d.sparse("X", 10_000, 10_000, 1_000_000);
+    let exponent = d.dag.read_scalar("e");
+    let power = d.op(BinaryOp::Pow, &[x, exponent]);
+    let doubled = d.plus(power, power);
+    let sum = d.sum(doubled);
+    d.write("power", power);
+    d.write("s", sum);
+    let mut spaces = 0;
+    for_each_space(&d.dag, |space| {
+        let (region, none) = (space.graph.whole(), space.fuse_all());
+        let bound = Bound::new(space).seconds(&region, &none);
+        let cost = Costing::new(space).cost(&none, &region, f64::INFINITY).expect("there is no limit");
+        assert!(bound <= cost, "{bound} {cost}");
+        spaces += 1;
+    });
+    assert!(spaces > 0);
+}
+
 /// P129, P130, X8: the lower bound of an assignment undercuts every plan that materialises at least as much, and where
 /// points are decided every plan with these decisions.
 #[test]
