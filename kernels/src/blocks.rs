@@ -68,6 +68,11 @@ pub(crate) fn row_bytes(layout: &Layout<'_>) -> u64 {
     }
 }
 
+/// About what a row of the matrix costs, in cells.
+pub(crate) fn average_row(csr: &Csr) -> usize {
+    csr.nnz().checked_div(csr.rows()).unwrap_or(0) + 1
+}
+
 /// Partial results merged cell by cell into the first, in their order; none of none.
 pub(crate) fn merge_partials(
     context: &KernelContext<'_>,
@@ -170,6 +175,11 @@ pub(crate) fn on_threads_for<T: Send>(
 /// Does this inside of the pool.
 fn install(pool: &ThreadPool, work: &mut (dyn FnMut() + Send)) {
     pool.install(work);
+}
+
+/// The transpose of a sparse matrix, by all threads where there is work for several.
+pub(crate) fn transpose_csr(context: &KernelContext<'_>, csr: &Csr) -> Csr {
+    on_threads_for(context, csr.nnz().div_ceil(BLOCK_CELLS), || csr.transpose_in(context.buffers))
 }
 
 /// Calls `each` with every run of `length` values, the last one maybe shorter, and its number.

@@ -1,8 +1,7 @@
 //! Transpose, indexing and binding: cells move, values do not change.
 
-use crate::blocks::{BLOCK_CELLS, block_rows, build_csr, for_each_block, on_threads_for, row_ranges};
+use crate::blocks::{average_row, block_rows, build_csr, for_each_block, on_threads_for, row_ranges, transpose_csr};
 use crate::generate::{check_sparse_cols, checked_dims};
-use crate::select::average_row;
 use crate::{KernelContext, KernelError, Operand};
 use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock};
 use fuseline_vecprims::{Tile, TileMut};
@@ -18,10 +17,7 @@ pub fn transpose(context: &KernelContext<'_>, matrix: &MatrixBlock) -> MatrixBlo
         Layout::Sparse(csr) if csr.nnz() > 0 && u32::try_from(csr.rows()).is_err() => {
             return transpose(context, &csr.to_dense().into());
         }
-        Layout::Sparse(csr) => {
-            return on_threads_for(context, csr.nnz().div_ceil(BLOCK_CELLS), || csr.transpose_in(context.buffers))
-                .into();
-        }
+        Layout::Sparse(csr) => return transpose_csr(context, &csr).into(),
         Layout::Dense(dense) => dense,
     };
     let (rows, cols) = (dense.rows(), dense.cols());

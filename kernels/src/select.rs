@@ -1,9 +1,9 @@
 //! Rows and columns chosen from a matrix: in reverse, sorted, or without the empty ones.
 
-use crate::blocks::{BLOCK_CELLS, block_rows, build_csr, for_each_block};
+use crate::blocks::{BLOCK_CELLS, average_row, block_rows, build_csr, for_each_block};
 use crate::sort::{collected, sorted};
 use crate::{KernelContext, KernelError};
-use fuseline_matrix::{Csr, Dense, Growing, Layout, MatrixBlock, MemoryKind};
+use fuseline_matrix::{Dense, Growing, Layout, MatrixBlock, MemoryKind};
 use std::cmp::Ordering;
 
 /// What is removed when it is empty.
@@ -246,9 +246,4 @@ fn select_columns(context: &KernelContext<'_>, matrix: &MatrixBlock, columns: &[
             result.into()
         }
     }
-}
-
-/// About what a row of the matrix costs, in cells.
-pub(crate) fn average_row(csr: &Csr) -> usize {
-    csr.nnz().checked_div(csr.rows()).unwrap_or(0) + 1
 }

@@ -3,8 +3,8 @@
 
 use crate::KernelContext;
 use crate::blocks::{
-    BLOCK_CELLS, MAX_PARTIALS, balanced_within, block_rows, for_each_block, map_parts, merge_partials, partial_ranges,
-    row_bytes, rows_of,
+    BLOCK_CELLS, MAX_PARTIALS, average_row, balanced_within, block_rows, for_each_block, map_parts, merge_partials,
+    partial_ranges, row_bytes, rows_of,
 };
 use fuseline_ir::ops::AggOp;
 use fuseline_ir::schedule::Strips;
@@ -87,7 +87,7 @@ fn dense_rows(context: &KernelContext<'_>, op: AggOp, dense: &Dense) -> Dense {
 
 fn sparse_rows(context: &KernelContext<'_>, op: AggOp, csr: &Csr) -> Dense {
     let mut result = Dense::uninit_in(context.buffers, csr.rows(), 1);
-    let step = block_rows(csr.rows(), csr.nnz().checked_div(csr.rows()).unwrap_or(0) + 1);
+    let step = block_rows(csr.rows(), average_row(csr));
     for_each_block(context, result.values_mut(), step, |block, out| {
         let offsets = &csr.row_offsets()[block * step..=block * step + out.len()];
         let values = &csr.values()[offsets[0]..offsets[out.len()]];

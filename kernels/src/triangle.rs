@@ -1,7 +1,6 @@
 //! Triangles of matrices.
 
-use crate::blocks::build_csr;
-use crate::select::average_row;
+use crate::blocks::{average_row, build_csr};
 use crate::{KernelContext, push_nonzero};
 use fuseline_matrix::{Dense, Layout, MatrixBlock};
 

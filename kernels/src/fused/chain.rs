@@ -2,7 +2,7 @@
 //! products.
 
 use super::check;
-use crate::blocks::{BLOCK_CELLS, MAX_PARTIALS, balanced_within, partial_ranges, rows_of, sum_strips};
+use crate::blocks::{BLOCK_CELLS, MAX_PARTIALS, average_row, balanced_within, partial_ranges, rows_of, sum_strips};
 use crate::product::accumulate;
 use crate::{KernelContext, KernelError};
 use fuseline_ir::hop::ChainWeight;
@@ -100,7 +100,7 @@ impl Chain<'_> {
 
     /// Adds what some rows of a sparse matrix give, tile by tile.
     fn add_sparse(&self, x: &Csr, rows: Range<usize>, sums: &mut [f64]) {
-        let per_row = x.nnz().checked_div(x.rows()).unwrap_or(0) + 1;
+        let per_row = average_row(x);
         let tile_rows = (TILE / per_row).max(1);
         let mut inner = vec![0.0; tile_rows];
         for start in rows.clone().step_by(tile_rows) {

@@ -2,7 +2,8 @@
 
 use super::accumulate;
 use crate::blocks::{
-    BLOCK_CELLS, MAX_PARTIALS, add_to, balanced_ranges, block_rows, build_csr, even_ranges, for_each_block, rows_of,
+    BLOCK_CELLS, MAX_PARTIALS, add_to, average_row, balanced_ranges, block_rows, build_csr, even_ranges,
+    for_each_block, rows_of,
 };
 use crate::multiply_add::{SparseRows, add_row_products, add_scaled_at, add_scaled_rows_at, dot_nonzeros};
 use crate::{KernelContext, push_nonzero};
@@ -166,7 +167,7 @@ pub(super) fn times_dense(context: &KernelContext<'_>, left: &Csr, right: &Dense
 fn times_rows(context: &KernelContext<'_>, left: &Csr, right: &[f64], cols: usize) -> Dense {
     let rows = left.rows();
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
-    let (step, unit) = (block_rows(rows, (left.nnz().checked_div(rows).unwrap_or(0) + 1) * cols), unit_rows(left));
+    let (step, unit) = (block_rows(rows, average_row(left) * cols), unit_rows(left));
     for_each_block(context, result.values_mut(), step * cols, |block, out| {
         for (number, out) in out.chunks_mut((unit * cols).max(1)).enumerate() {
             let first = block * step + number * unit;
@@ -184,8 +185,7 @@ fn times_rows(context: &KernelContext<'_>, left: &Csr, right: &[f64], cols: usiz
 
 /// Rows that a primitive is given at a time, about a unit of a fused operator: it asks for the next ones while it is at these.
 fn unit_rows(csr: &Csr) -> usize {
-    let per_row = csr.nnz().checked_div(csr.rows()).unwrap_or(0) + 1;
-    (UNIT_CELLS / per_row).clamp(1, STEP)
+    (UNIT_CELLS / average_row(csr)).clamp(1, STEP)
 }
 
 /// A dense matrix times a sparse one.
@@ -226,11 +226,14 @@ pub(super) fn sum_of_row_products(
     right: &Csr,
     is_upper: bool,
 ) -> Option<Dense> {
-    let (rows, n, k) = (left.rows(), left.cols(), right.cols());
-    let len = |csr: &Csr, row: usize| csr.row_offsets()[row + 1] - csr.row_offsets()[row];
-    let terms = (0..rows).fold(0_usize, |terms, row| terms.saturating_add(len(left, row) * len(right, row)));
+    let (n, k) = (left.cols(), right.cols());
     let cells = n.saturating_mul(k);
-    if cells == 0 || cells > PRIVATE_CELLS || terms < TERMS_OF_CELL * cells {
+    if cells == 0 || cells > PRIVATE_CELLS {
+        return None;
+    }
+    let len = |csr: &Csr, row: usize| csr.row_offsets()[row + 1] - csr.row_offsets()[row];
+    let terms = (0..left.rows()).fold(0_usize, |terms, row| terms.saturating_add(len(left, row) * len(right, row)));
+    if terms < TERMS_OF_CELL * cells {
         return None;
     }
     let count = even_blocks(terms, BLOCK_CELLS).min(MAX_PARTIALS).min(1 << (terms / cells).ilog2());

@@ -4,7 +4,7 @@ use super::accumulate;
 use super::dense::{times_vector, transposed_times_skinny};
 use super::sparse::{Gustavson, row_by_row, sum_of_row_products};
 use crate::KernelContext;
-use crate::blocks::{BLOCK_CELLS, add_to, build_csr, for_each_block, on_threads_for, partial_ranges};
+use crate::blocks::{add_to, build_csr, for_each_block, partial_ranges, transpose_csr};
 use crate::gemm::{Output, Strided, gemm_into};
 use fuseline_ir::schedule::Strips;
 use fuseline_ir::schedule::product::{BLOCK_ROWS, Extents, FEW_COLUMNS, LONG_INNER, PRIVATE_CELLS};
@@ -103,7 +103,7 @@ fn sparse_tsmm(context: &KernelContext<'_>, csr: &Csr, transposed: TransposedSid
         mirror(upper.values_mut(), csr.cols());
         return upper.into();
     }
-    let other = on_threads_for(context, csr.nnz().div_ceil(BLOCK_CELLS), || csr.transpose_in(context.buffers));
+    let other = transpose_csr(context, csr);
     let product = match transposed {
         TransposedSide::Left => Gustavson::upper_triangle(context, &other, csr),
         TransposedSide::Right => Gustavson::upper_triangle(context, csr, &other),

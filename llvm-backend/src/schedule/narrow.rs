@@ -13,7 +13,7 @@ use fuseline_ir::work::NARROW_ROW;
 
 /// Rows are narrow if they have fewer cells than this.
 pub(crate) const NARROW: u32 = NARROW_ROW as u32;
-/// The weight of the lightest function in the table of operations.
+/// The weight in the table of operations from which on an operation of one operand is a function, or a root.
 const FUNCTION_FLOPS: f64 = 16.0;
 
 impl FusedLoop {
