@@ -61,6 +61,9 @@ pub fn partial_ranges(rows: usize, cells_per_row: usize) -> usize {
 /// Rows of fewer values than accumulators have lanes are narrow: generated code takes the rows of a unit as one run.
 pub const NARROW_ROW: usize = 32;
 
+/// Columns of rows that are joined in any order, at most: each column has a place in a table.
+pub const PLACED_COLUMNS: usize = 1 << 16;
+
 /// Cells of a product of factors that a tile of it takes in the time of one dot product for one cell.
 pub const SAMPLE_CELLS: usize = 3;
 

@@ -115,7 +115,7 @@ pub(crate) fn columns(context: &KernelContext<'_>, op: AggOp, matrix: &MatrixBlo
         strips,
         |rows| columns_of_strip(context, sum_op, &layout, rows),
         |mut left, right| {
-            merge_cells(sum_op, &mut left, &right);
+            merge_cells(context, sum_op, &mut left, &right);
             left
         },
     );
@@ -147,14 +147,12 @@ fn columns_of_strip(context: &KernelContext<'_>, op: AggOp, layout: &Layout<'_>,
         }
         acc
     });
-    merge_partials(context, partials, |cells, values| merge_cells(op, cells, values)).unwrap_or_else(neutral)
+    merge_partials(context, partials, |cells, values| merge_cells(context, op, cells, values)).unwrap_or_else(neutral)
 }
 
-/// Merges values into cells.
-fn merge_cells(op: AggOp, cells: &mut [f64], values: &[f64]) {
-    for (cell, &value) in cells.iter_mut().zip(values) {
-        *cell = op.merge(*cell, value);
-    }
+/// Merges partial results into those of the same columns.
+fn merge_cells(context: &KernelContext<'_>, op: AggOp, cells: &mut [f64], values: &[f64]) {
+    context.primitives.col_agg(op.of_partials(), 1, cells.len(), Tile::new(values, cells.len()), cells);
 }
 
 /// Merges one zero into each column that has fewer non-zeros than rows.

@@ -470,15 +470,6 @@ impl Csr {
         *self.has_stored_zeros.get_or_init(|| has_zero(&self.values))
     }
 
-    /// Some rows, as a matrix of their own.
-    pub fn row_range(&self, rows: Range<usize>) -> Csr {
-        let offsets = &self.row_offsets()[rows.start..=rows.end];
-        let positions = offsets[0]..offsets[rows.len()];
-        let (columns, values) = (&self.columns()[positions.clone()], &self.values()[positions]);
-        let own_offsets = offsets.iter().map(|offset| offset - offsets[0]).collect();
-        Csr::from_parts(rows.len(), self.cols(), own_offsets, columns.to_vec(), values.to_vec())
-    }
-
     /// The matrix without explicitly stored zeros.
     pub fn without_stored_zeros(&self) -> Csr {
         self.without_stored_zeros_in(&BufferPool::new(0))

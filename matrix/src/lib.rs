@@ -20,6 +20,7 @@ mod memory;
 mod narrow;
 mod refusal;
 pub mod run_context;
+mod stored_rows;
 pub mod strips;
 #[cfg(test)]
 mod tests;
@@ -40,3 +41,4 @@ pub use memory::zeros;
 pub use narrow::{NarrowCells, NarrowCsr, NarrowDense, NarrowValue};
 pub use refusal::{AllocationFailure, Refusal};
 pub use run_context::{RunContext, SMALLEST_RESERVED, StopFlag, StopListener};
+pub use stored_rows::StoredRows;

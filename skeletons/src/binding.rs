@@ -111,7 +111,11 @@ impl<'a> Binding<'a> {
             Some(Role::Cell) => !self.fit.joined.contains(&input),
             role => role == Some(Role::ColScalar),
         };
-        self.sides.iter().enumerate().any(looks_up) || self.plan.outputs.iter().any(COutput::stores)
+        // What a Row plan stores for a row as a whole has no columns of the main row.
+        let stores_positions = |output: &COutput| {
+            output.stores() && (self.plan.space() != Space::Rows || self.fit.positions.contains(output.node()))
+        };
+        self.sides.iter().enumerate().any(looks_up) || self.plan.outputs.iter().any(stores_positions)
     }
 
     /// The non-zeros of a sparse main input, and of what is joined with it.

@@ -3,6 +3,7 @@
 
 use crate::layout::leading;
 use crate::short_row::{ShortRow, Wanted};
+use fuseline_ir::work::PLACED_COLUMNS;
 use fuseline_matrix::{JoinedCells, SparseRow};
 
 /// A row that is zero but while it holds the cells of a sparse one. Of wider rows than it has room for, short ones are
@@ -18,7 +19,7 @@ pub(crate) struct DenseRow {
 /// look-up itself.
 pub(crate) const FEW: usize = 1 << 12;
 /// With more, the lines that two rows touch no longer stay in the second-level cache.
-pub(crate) const MANY: usize = 1 << 16;
+pub(crate) const MANY: usize = PLACED_COLUMNS;
 
 /// Positions of a row in each part of [`MANY`] columns from which on it is held part by part.
 const POSITIONS_OF_PART: usize = 8;

@@ -12,9 +12,7 @@ use crate::work::UnitOf;
 use crate::zeros::take_equal_cells;
 use fuseline_ir::cplan::COutput;
 use fuseline_ir::ops::AggOp;
-use fuseline_matrix::{Buffer, BufferPool, Csr, Dense, MatrixBlock, SparseRow};
-use std::ops::Range;
-use std::sync::Arc;
+use fuseline_matrix::{Buffer, BufferPool, Csr, Dense, MatrixBlock, SparseRow, StoredRows};
 
 /// Executes a Cell plan.
 pub(crate) fn execute(operator: &Operator<'_>, csr: &Csr, output: &COutput) -> Result<MatrixBlock, SkeletonError> {
@@ -47,8 +45,8 @@ fn cells(operator: &Operator<'_>, csr: &Csr) -> Result<MatrixBlock, SkeletonErro
     if zero != 0.0 {
         operator.binding.cells()?;
     }
-    if !operator.binding.fit.joined.is_empty() {
-        return Ok(joined_cells(operator));
+    if operator.binding.combines_rows() {
+        return Ok(combined_cells(operator));
     }
     let by_position = by_position(operator);
     Ok(match zero {
@@ -57,14 +55,15 @@ fn cells(operator: &Operator<'_>, csr: &Csr) -> Result<MatrixBlock, SkeletonErro
     })
 }
 
-/// The values at the positions of several matrices, whose rows are joined. Serves Row plans, too.
-pub(crate) fn joined_cells(operator: &Operator<'_>) -> MatrixBlock {
+/// The values at the positions of several matrices, whose rows are joined or meet. Serves Row plans, too.
+pub(crate) fn combined_cells(operator: &Operator<'_>) -> MatrixBlock {
     let (visited, cols) = (visited(operator), operator.binding.fit.cols);
     let work = operator.work(Some(&visited));
     let blocks = operator.run(vec![(); work.len()], |workspace, block, ()| {
         let rows = work.block_rows(block);
         let most = visited.offsets()[rows.end] - visited.offsets()[rows.start];
-        let mut out = StoredRows::new(operator.env.buffers, visited.spanned(rows), most);
+        let spanned = visited.spanned(rows);
+        let mut out = StoredRows::new(operator.env.buffers, spanned.len(), most);
         work.for_each_unit(block, |unit| {
             let UnitOf::Segment(segment, _) = unit else { return };
             let layout = &mut workspace.layout;
@@ -76,59 +75,17 @@ pub(crate) fn joined_cells(operator: &Operator<'_>) -> MatrixBlock {
             for (r, bounds) in offsets.windows(2).enumerate() {
                 let positions = bounds[0]..bounds[1];
                 let cells = SparseRow { columns: &columns[positions.clone()], values: &values[positions] };
-                out.store(numbers.get(r), cells);
+                out.store(numbers.get(r) - spanned.start, cells);
             }
             layout.output = buffer;
         });
         out
     });
-    in_best_format(put_together(operator, &blocks, cols))
-}
-
-/// Rows of a sparse result, which a block stores.
-struct StoredRows {
-    /// The number of the first row.
-    first: usize,
-    /// Non-zeros of each row.
-    lengths: Vec<usize>,
-    columns: Buffer<u32>,
-    values: Buffer,
-    /// The non-zeros of all rows.
-    count: usize,
-}
-
-impl StoredRows {
-    /// Empty rows, with room for so many non-zeros.
-    fn new(buffers: &Arc<BufferPool>, rows: Range<usize>, most: usize) -> Self {
-        StoredRows {
-            first: rows.start,
-            lengths: vec![0; rows.len()],
-            columns: Buffer::recycled(buffers, most),
-            values: Buffer::recycled(buffers, most),
-            count: 0,
-        }
-    }
-
-    /// Stores the cells of a row that are not zero.
-    fn store(&mut self, row: usize, cells: SparseRow<'_>) {
-        let kept = cells.write_nonzeros(&mut self.columns[self.count..], &mut self.values[self.count..]);
-        self.lengths[row - self.first] = kept;
-        self.count += kept;
-    }
-}
-
-/// The matrix of the rows of all blocks.
-fn put_together(operator: &Operator<'_>, blocks: &[StoredRows], cols: usize) -> Csr {
     if blocks.is_empty() {
-        return Csr::empty(operator.binding.fit.rows, cols);
+        return in_best_format(Csr::empty(operator.binding.fit.rows, cols));
     }
-    let heights: Vec<usize> = blocks.iter().map(|block| block.lengths.len()).collect();
-    let lengths = |block: usize, out: &mut [usize]| out.copy_from_slice(&blocks[block].lengths);
-    let fill = |block: usize, columns: &mut [u32], values: &mut [f64]| {
-        columns.copy_from_slice(&blocks[block].columns[..blocks[block].count]);
-        values.copy_from_slice(&blocks[block].values[..blocks[block].count]);
-    };
-    operator.env.pool.install(|| Csr::build_in(operator.env.buffers, cols, &heights, lengths, fill))
+    let env = operator.env;
+    in_best_format(env.pool.install(|| StoredRows::put_together(env.buffers, cols, &blocks)))
 }
 
 /// One value for each position.

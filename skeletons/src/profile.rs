@@ -22,7 +22,7 @@ pub(crate) fn profile(binding: &Binding<'_>) -> Result<Profile, SkeletonError> {
         runs_over_non_zeros: binding.main.csr().is_some() && binding.fit.runs_sparse_entry,
         skips_empty_rows: leaves_rows_out(binding) && knows_rows(binding) && !reads_row_index(binding.plan),
         keeps_rows: binding.plan.keeps_rows(),
-        joins_rows: !binding.fit.joined.is_empty(),
+        combines_rows: !binding.fit.joined.is_empty() || meets_in_stored_cells(binding),
         keeps_columns: binding.plan.keeps_columns(),
         row: RowProfile {
             longest_computed: binding.longest_computed_vector(),
@@ -73,6 +73,12 @@ fn knows_rows(binding: &Binding<'_>) -> bool {
     binding.plan.space() != Space::Cells
         || binding.plan.keeps_rows()
         || binding.sides.iter().flatten().any(|side| side.role == Role::Cell)
+}
+
+/// Whether sparse side inputs leave out some of the cells that are stored by position.
+fn meets_in_stored_cells(binding: &Binding<'_>) -> bool {
+    let stores = binding.plan.outputs.iter().any(COutput::stores);
+    binding.plan.space() == Space::Cells && !binding.fit.met.is_empty() && stores
 }
 
 /// Whether a vector or a matrix serves row after row.

@@ -8,7 +8,7 @@ use crate::accumulate::{Accumulation, over_strips};
 use crate::aggregate::Aggregation;
 use crate::cumulative::run_blocks;
 use crate::fit::cells;
-use crate::nonzeros::{by_position, joined_cells};
+use crate::nonzeros::{by_position, combined_cells};
 use crate::operator::Operator;
 use crate::output::{expand_rows, in_best_format, split_parts, with_pattern};
 use crate::row_output::RowOutput;
@@ -54,7 +54,7 @@ impl<'a> Row<'a> {
         if let (Some(csr), true) = (self.operator.binding.main.csr(), self.lies_by_position()) {
             let joins = !self.operator.binding.fit.joined.is_empty();
             return Ok(if joins {
-                joined_cells(self.operator)
+                combined_cells(self.operator)
             } else {
                 with_pattern(self.operator.env, csr, by_position(self.operator))
             });

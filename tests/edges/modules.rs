@@ -34,8 +34,8 @@ const ORDERS: &[Order] = &[
     Order {
         folder: "matrix/src",
         path: "",
-        modules: "error borrowed budget refusal run_context growing memory buffer dense csr layout narrow block collected \
-                  strips transpose frame io",
+        modules: "error borrowed budget refusal run_context growing memory buffer dense csr stored_rows layout narrow block \
+                  collected strips transpose frame io",
     },
     Order {
         folder: "matrix/src/io",

@@ -6,7 +6,7 @@ use crate::isa::Isa;
 use crate::panels::Panels;
 use crate::primitive::Form;
 use crate::table::Primitives;
-use crate::tile::{CsrTile, Operand, Tile, TileMut, check_columns, check_offsets};
+use crate::tile::{CsrTile, Operand, Tile, TileMut, check_offsets, covers};
 use fuseline_ops::{AggOp, BinaryOp, TernaryOp, UnaryOp, WindowOp, Windows};
 
 /// Panics for means and variances where only aggregates that merge are meant.
@@ -39,6 +39,28 @@ impl Primitives {
     /// The instruction set.
     pub fn isa(&self) -> Isa {
         self.isa
+    }
+
+    /// Checks a sparse tile: there are a value and a column for each position, and the row of `len` values that the column
+    /// names lies in `available` values.
+    fn check_tile(&self, a: CsrTile<'_>, available: usize, row_stride: usize, len: usize) {
+        a.check_values();
+        self.check_columns(a.row_offsets, a.columns, available, row_stride, len);
+    }
+
+    /// Checks that every position has a column, and that the row it names lies in `available` values.
+    fn check_columns(&self, offsets: &[usize], columns: &[u32], available: usize, row_stride: usize, len: usize) {
+        check_offsets(offsets, columns.len());
+        let rows = self.width(&columns[..offsets[offsets.len() - 1] - offsets[0]]);
+        assert!(covers(available, rows, row_stride, len), "every column lies within the operand");
+    }
+
+    /// How many columns there must be for these: one more than the largest of them, or none.
+    fn width(&self, columns: &[u32]) -> usize {
+        let mut largest = 0;
+        // SAFETY: the columns are live, and the table is this machine's.
+        unsafe { (self.largest_column)(columns.len(), columns.as_ptr(), &mut largest) };
+        if columns.is_empty() { 0 } else { largest as usize + 1 }
     }
 
     /// `out[r, i] = op(a[r, i])` for `rows` rows of `len` values.
@@ -192,7 +214,7 @@ impl Primitives {
     /// Merges each value into the cell of `acc` that its column names (no mean, no variance).
     pub fn sparse_col_agg(&self, op: AggOp, a: CsrTile<'_>, acc: &mut [f64]) {
         check_merges(op);
-        a.check_columns(acc.len(), 1, 1);
+        self.check_tile(a, acc.len(), 1, 1);
         let function = self.sparse_col_agg[op as usize];
         let (offsets, columns) = (a.row_offsets.as_ptr(), a.columns.as_ptr());
         // SAFETY: offsets and columns were checked, and the table is this machine's.
@@ -213,7 +235,7 @@ impl Primitives {
         check_offsets(row_offsets, out.len().min(columns.len()));
         let rows = row_offsets.len() - 1;
         let positions = row_offsets[rows] - row_offsets[0];
-        let longest = columns[..positions].iter().max().map_or(0, |&column| column as usize + 1);
+        let longest = self.width(&columns[..positions]);
         let (b_values, function) = (b.covering(rows, longest), self.sparse_gather);
         // SAFETY: offsets and columns were checked, `out` is borrowed exclusively, and the table is this machine's.
         unsafe {
@@ -234,7 +256,7 @@ impl Primitives {
     pub fn sparse_dot_product(&self, a: CsrTile<'_>, b: Tile<'_>, mut out: TileMut<'_>) {
         let rows = a.rows();
         a.check_positions();
-        let longest = a.columns[..a.positions()].iter().max().map_or(0, |&column| column as usize + 1);
+        let longest = self.width(&a.columns[..a.positions()]);
         let (b_values, out_values) = (b.covering(rows, longest), out.covering(rows, 1));
         let (offsets, columns, values) = (a.row_offsets.as_ptr(), a.columns.as_ptr(), a.values.as_ptr());
         let function = self.sparse_dot_product;
@@ -244,7 +266,7 @@ impl Primitives {
 
     /// Each sparse row times `b`, `k` columns wide.
     pub fn sparse_vect_mat_mult(&self, a: CsrTile<'_>, k: usize, b: Tile<'_>, mut out: TileMut<'_>) {
-        a.check_columns(b.values.len(), b.row_stride, k);
+        self.check_tile(a, b.values.len(), b.row_stride, k);
         let out_values = out.covering(a.rows(), k);
         let (offsets, columns, values) = (a.row_offsets.as_ptr(), a.columns.as_ptr(), a.values.as_ptr());
         let (function, b_values) = (self.sparse_vect_mat_mult, b.values.as_ptr());
@@ -254,7 +276,7 @@ impl Primitives {
 
     /// Adds each sparse row times `b`, `k` columns wide, to what `out` holds.
     pub fn sparse_mat_mult_add(&self, a: CsrTile<'_>, k: usize, b: Tile<'_>, mut out: TileMut<'_>) {
-        a.check_columns(b.values.len(), b.row_stride, k);
+        self.check_tile(a, b.values.len(), b.row_stride, k);
         let out_values = out.covering(a.rows(), k);
         let (offsets, columns, values) = (a.row_offsets.as_ptr(), a.columns.as_ptr(), a.values.as_ptr());
         let (function, b_values) = (self.sparse_mat_mult_add, b.values.as_ptr());
@@ -265,7 +287,7 @@ impl Primitives {
     /// Adds the outer product of each sparse row and the same row of `b` (`k` values): position `p` scales the row of
     /// `b` into row `columns[p]` of `acc`.
     pub fn sparse_outer_mult_add(&self, a: CsrTile<'_>, k: usize, b: Tile<'_>, acc: TileMut<'_>) {
-        a.check_columns(acc.values.len(), acc.row_stride, k);
+        self.check_tile(a, acc.values.len(), acc.row_stride, k);
         let TileMut { values: acc, row_stride: acc_row } = acc;
         let b_values = b.covering(a.rows(), k);
         let (offsets, columns, values) = (a.row_offsets.as_ptr(), a.columns.as_ptr(), a.values.as_ptr());
@@ -286,7 +308,7 @@ impl Primitives {
         out: &mut [f64],
     ) {
         check_offsets(row_offsets, out.len());
-        check_columns(row_offsets, columns, v.values.len(), v.row_stride, rank);
+        self.check_columns(row_offsets, columns, v.values.len(), v.row_stride, rank);
         let rows = row_offsets.len() - 1;
         let (u_values, v_values) = (u.covering(rows, rank), v.values.as_ptr());
         let (offsets, columns, function) = (row_offsets.as_ptr(), columns.as_ptr(), self.sampled_product);

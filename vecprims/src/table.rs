@@ -33,6 +33,8 @@ pub struct Primitives {
     pub(crate) dot_f32: NarrowDotFn<f32>,
     pub(crate) dot_i32: NarrowDotFn<i32>,
     pub(crate) dot_u8: NarrowDotFn<u8>,
+    /// For what safe methods check alone.
+    pub(crate) largest_column: LargestColumnFn,
     pub(crate) vect_mat_mult: VectMatMultFn,
     pub(crate) mat_mult_add: MatMultAddFn,
     pub(crate) outer_mult_add: OuterMultAddFn,
@@ -59,6 +61,9 @@ pub struct Primitives {
 /// Products of rows of narrow values, one behind the other, with a vector.
 pub(crate) type NarrowDotFn<T> =
     unsafe extern "C" fn(rows: usize, len: usize, a: *const T, b: *const f64, out: *mut f64);
+
+/// The largest of some columns.
+pub(crate) type LargestColumnFn = unsafe extern "C" fn(count: usize, columns: *const u32, out: *mut u32);
 
 /// A function whose type only its callers know.
 pub(crate) type Code = unsafe extern "C" fn();
@@ -97,6 +102,10 @@ macro_rules! define_isa {
                 $features narrow_dot [T: Element] (rows: usize, len: usize, a: *const T, b: *const f64, out: *mut f64)
                 product::narrow_dot_product::<V, T, N>(rows, len, a, b, out)
             );
+            define_wrapper!(
+                $features largest_column [] (count: usize, columns: *const u32, out: *mut u32)
+                positions::largest(count, columns, out)
+            );
             define_math!($register, $lanes, $features);
 
             pub(super) static PRIMITIVES: Primitives = Primitives {
@@ -117,6 +126,7 @@ macro_rules! define_isa {
                 dot_f32: narrow_dot::<f32>,
                 dot_i32: narrow_dot::<i32>,
                 dot_u8: narrow_dot::<u8>,
+                largest_column,
                 vect_mat_mult,
                 mat_mult_add,
                 outer_mult_add,

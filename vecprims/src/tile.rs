@@ -101,12 +101,6 @@ impl CsrTile<'_> {
         self.check_values();
         assert!(self.positions() <= self.columns.len(), "every position has a column");
     }
-
-    /// Checks also the columns: one for each position, each row of which lies in a tile of `len` values per row.
-    pub(crate) fn check_columns(&self, available: usize, row_stride: usize, len: usize) {
-        self.check_values();
-        check_columns(self.row_offsets, self.columns, available, row_stride, len);
-    }
 }
 
 /// Checks that the offsets increase and end within `available` positions.
@@ -116,17 +110,8 @@ pub(crate) fn check_offsets(row_offsets: &[usize], available: usize) {
     assert!(row_offsets[row_offsets.len() - 1] - row_offsets[0] <= available, "every position has a value");
 }
 
-/// Checks that every position has a column, and that the row it names lies in `available` values.
-pub(crate) fn check_columns(row_offsets: &[usize], columns: &[u32], available: usize, row_stride: usize, len: usize) {
-    check_offsets(row_offsets, columns.len());
-    let positions = row_offsets[row_offsets.len() - 1] - row_offsets[0];
-    if let Some(&largest) = columns[..positions].iter().max() {
-        assert!(covers(available, largest as usize + 1, row_stride, len), "every column lies within the operand");
-    }
-}
-
 /// Whether `rows` rows of `len` values, `row_stride` apart, lie within `available` values.
-fn covers(available: usize, rows: usize, row_stride: usize, len: usize) -> bool {
+pub(crate) fn covers(available: usize, rows: usize, row_stride: usize, len: usize) -> bool {
     if rows == 0 || len == 0 {
         return true;
     }

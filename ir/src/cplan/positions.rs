@@ -87,10 +87,13 @@ impl CPlan {
     }
 
     /// The side inputs of a list, which are sparse, beside whose zeros nothing is contributed, whatever the main input
-    /// is there: where units of the main input's non-zeros are aggregated, positions that one of these lacks need not
-    /// be visited. None where cells have places in the result, or zeros count.
+    /// is there: positions of the main input that one of these lacks need not be visited. None where zeros count.
     pub fn met_cells(&self, strict: bool, sparse: &[CInputId]) -> Vec<CInputId> {
-        if sparse.is_empty() || !self.outputs.iter().all(|output| output.agg().is_some_and(AggOp::ignores_zeros)) {
+        let ignores_zeros = |output: &COutput| match *output {
+            COutput::Store(_) => true,
+            ref output => output.agg().is_some_and(AggOp::ignores_zeros),
+        };
+        if sparse.is_empty() || !self.outputs.iter().all(ignores_zeros) {
             return Vec::new();
         }
         let annihilates = |input: &CInputId| {

@@ -667,14 +667,15 @@ fn met_by(template: &str, body: &str, strict: bool) -> String {
 }
 
 #[test]
-fn sparse_factors_meet_where_nothing_but_sums_takes_in_their_products() {
+fn sparse_factors_meet_where_sums_alone_take_in_their_products_or_these_are_stored() {
     let product = "%0 = main\n%1 = side_cell in1\n%2 = side_cell in2\n%3 = mult %0, %1\n%4 = mult %3, %2";
     for template in ["cell full_agg", "cell row_agg", "cell col_agg"] {
         assert_eq!(met_by(template, &format!("{product}\nout %4 agg=sum"), false), "in1 in2", "{template}");
     }
-    // Zeros count, cells have places, and by IEEE what a zero meets may be no number.
+    assert_eq!(met_by("cell no_agg", &format!("{product}\nout %4"), false), "in1 in2");
+    // Zeros count, and by IEEE what a zero meets may be no number.
     assert_eq!(met_by("cell full_agg", &format!("{product}\nout %4 agg=max"), false), "");
-    assert_eq!(met_by("cell no_agg", &format!("{product}\nout %4"), false), "");
+    assert_eq!(met_by("cell no_agg", &format!("{product}\nout %4"), true), "");
     assert_eq!(met_by("cell full_agg", &format!("{product}\nout %4 agg=sum"), true), "");
     // A sum of products needs either of the two, and a comparison with zero the product alone.
     let sum = "%0 = main\n%1 = side_cell in1\n%2 = side_cell in2\n%3 = plus %1, %2\n%4 = mult %0, %3";

@@ -75,8 +75,9 @@ pub struct Profile {
     pub skips_empty_rows: bool,
     /// Whether a value belongs to one row, so that units keep rows apart.
     pub keeps_rows: bool,
-    /// Whether units have the non-zeros of several matrices, which are joined row by row.
-    pub joins_rows: bool,
+    /// Whether units have whole rows that are combined of those of several matrices: they are joined, or meet in a result
+    /// that is stored.
+    pub combines_rows: bool,
     /// Whether a value belongs to one column.
     pub keeps_columns: bool,
     /// Operators over rows: how long the values of a row are.
@@ -409,8 +410,8 @@ pub fn leaves_out_empty_rows(empty: usize, rows: usize) -> bool {
 /// Non-zeros of a sparse main input of an operator over cells: whatever their rows, unless values belong to these.
 fn cell_runs(profile: &Profile) -> Runs {
     Runs {
-        row_weight: (profile.keeps_rows || profile.joins_rows).then_some(1),
-        cuts_rows: profile.flow != Flow::Rows && !profile.joins_rows,
+        row_weight: (profile.keeps_rows || profile.combines_rows).then_some(1),
+        cuts_rows: profile.flow != Flow::Rows && !profile.combines_rows,
         unit_weight: UNIT_CELLS,
         block_weight: BLOCK_NON_ZEROS,
     }

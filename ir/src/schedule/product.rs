@@ -1,7 +1,7 @@
 //! How basic products of matrices run: which loop takes them, and how its work is cut. These are functions of shapes alone,
 //! which kernels act on and the cost model prices.
 
-use crate::work::{MAX_PARTIALS, partial_ranges};
+use crate::work::{MAX_PARTIALS, even_blocks, partial_ranges};
 
 /// Columns that are few: products of short rows, of a matrix with its own transpose, and of narrow cells, with at most so many
 /// on the right run on vector primitives.
@@ -47,6 +47,9 @@ const CELLS_PER_FAR_NON_ZERO: usize = 4;
 /// Cells of the result of a range of columns, about: they stay in the second-level cache.
 const NEAR_CELLS: usize = 1 << 15;
 
+/// Cells of the left side for each of the result from which on `t(A) %*% B` adds up a result that no near cache holds.
+const CELLS_PER_FAR_SUM: usize = 8;
+
 /// The fewest non-zeros that a row has in a range of columns, on average: to find fewer takes longer than to add them.
 const FEWEST_IN_RANGE: usize = 16;
 
@@ -59,6 +62,18 @@ pub struct Extents {
     pub inner: usize,
     /// Columns of the result.
     pub cols: usize,
+}
+
+impl Extents {
+    /// Whether the result stays in the second-level cache while it is added up.
+    pub fn has_near_sums(self) -> bool {
+        self.rows.saturating_mul(self.cols) <= NEAR_CELLS
+    }
+
+    /// How many even ranges of its rows the result has, each of which stays in that cache.
+    pub fn near_ranges(self) -> usize {
+        even_blocks(self.rows.saturating_mul(self.cols), NEAR_CELLS)
+    }
 }
 
 /// The loop that computes a product of dense matrices.
@@ -88,14 +103,15 @@ impl ProductLoop {
     }
 
     /// Of `t(A) %*% B`.
-    pub fn with_transposed_left(Extents { rows, cols, .. }: Extents) -> Self {
-        match (rows, cols) {
-            (_, cols) if cols <= FEW_COLUMNS => ProductLoop::RowProducts,
-            (_, cols) if cols <= ROW_PRODUCT_COLUMNS && rows.saturating_mul(cols) <= NEAR_CELLS => {
-                ProductLoop::RowProducts
+    pub fn with_transposed_left(extents: Extents) -> Self {
+        match extents {
+            Extents { cols, .. } if cols <= FEW_COLUMNS => ProductLoop::RowProducts,
+            Extents { inner, cols, .. } if cols <= ROW_PRODUCT_COLUMNS => {
+                let is_small = extents.has_near_sums() || inner >= CELLS_PER_FAR_SUM * cols;
+                if is_small { ProductLoop::RowProducts } else { ProductLoop::Packed }
             }
             // A column that is transposed is a row.
-            (1, _) => ProductLoop::ScaledRows,
+            Extents { rows: 1, .. } => ProductLoop::ScaledRows,
             _ => ProductLoop::Packed,
         }
     }
@@ -194,6 +210,8 @@ mod tests {
         assert_eq!(packed.map(ProductLoop::plain), [Packed, Packed]);
         let wide = [(1_000_000, 8), (4096, 8), (2048, 16), (2049, 16)].map(|(rows, cols)| extents(rows, 2, cols));
         assert_eq!(wide.map(ProductLoop::with_transposed_left), [RowProducts, RowProducts, RowProducts, Packed]);
+        let far = [(127, 16), (128, 16), (1_000_000, 25)].map(|(inner, cols)| extents(2049, inner, cols));
+        assert_eq!(far.map(ProductLoop::with_transposed_left), [Packed, RowProducts, Packed]);
         let left = [(9, 24), (1, 24), (1, 25), (9, 25)].map(|(rows, cols)| extents(rows, 2, cols));
         assert_eq!(left.map(ProductLoop::with_transposed_left), [RowProducts, RowProducts, ScaledRows, Packed]);
         let right = [(1, 9), (9, 1), (9, 9)].map(|(rows, cols)| extents(rows, 2, cols));

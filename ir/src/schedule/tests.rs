@@ -122,7 +122,7 @@ fn profiles(rows: usize, cols: usize) -> Vec<Profile> {
         runs_over_non_zeros: false,
         skips_empty_rows: false,
         keeps_rows: false,
-        joins_rows: false,
+        combines_rows: false,
         keeps_columns: false,
         row,
         rank: 5,

@@ -1,8 +1,8 @@
 //! Cells of an operand at the non-zeros of a sparse matrix.
 
-use crate::Operand;
+use crate::{KernelContext, Operand};
 use fuseline_matrix::{Csr, Dense, Layout};
-use fuseline_vecprims::Operand as VectorOperand;
+use fuseline_vecprims::{Operand as VectorOperand, Tile};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -38,6 +38,7 @@ impl<'a> Gather<'a> {
     /// The cells at the non-zeros of these rows. Scratch that is scattered into holds zeros between uses.
     pub(super) fn cells<'b>(
         &'b self,
+        context: &KernelContext<'_>,
         pattern: &Csr,
         rows: Range<usize>,
         cells: &'b mut Vec<f64>,
@@ -54,27 +55,22 @@ impl<'a> Gather<'a> {
             cells.resize(len, 0.0);
         }
         let out = &mut cells[..len];
-        let own = |row: usize| offsets[row] - first..offsets[row + 1] - first;
+        let primitives = context.primitives;
         match self {
             Gather::Scalar(_) => {}
-            Gather::Column(dense) => {
-                for (row, &value) in dense.values()[rows].iter().enumerate() {
-                    out[own(row)].fill(value);
-                }
-            }
-            Gather::Row(dense) => take(dense.values(), columns, out),
+            Gather::Column(dense) => primitives.segment_spread(offsets, Tile::new(&dense.values()[rows], 1), out),
+            Gather::Row(dense) => primitives.sparse_gather(offsets, columns, Tile::new(dense.values(), 0), out),
             Gather::Dense(dense) => {
-                let values = &dense.values()[rows.start * dense.cols()..rows.end * dense.cols()];
-                for (row, cells) in values.chunks_exact(dense.cols().max(1)).enumerate() {
-                    take(cells, &columns[own(row)], &mut out[own(row)]);
-                }
+                let cells = &dense.values()[rows.start * dense.cols()..rows.end * dense.cols()];
+                primitives.sparse_gather(offsets, columns, Tile::new(cells, dense.cols()), out);
             }
             Gather::Sparse(csr) => {
                 scattered.resize(csr.cols(), 0.0);
-                for (row, i) in rows.enumerate() {
-                    let (own_columns, values) = csr.row(i);
+                for (row, own) in rows.zip(offsets.windows(2)) {
+                    let own = own[0] - first..own[1] - first;
+                    let (own_columns, values) = csr.row(row);
                     own_columns.iter().zip(values).for_each(|(&j, &value)| scattered[j as usize] = value);
-                    take(scattered, &columns[own(row)], &mut out[own(row)]);
+                    take(scattered, &columns[own.clone()], &mut out[own]);
                     own_columns.iter().for_each(|&j| scattered[j as usize] = 0.0);
                 }
             }

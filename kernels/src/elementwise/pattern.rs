@@ -7,6 +7,7 @@
 use super::gather::Gather;
 use crate::blocks::{BLOCK_CELLS, balanced_ranges, map_parts, map_parts_with, on_threads_for};
 use crate::{KernelContext, Operand};
+use fuseline_ir::work::BLOCK_NON_ZEROS;
 use fuseline_matrix::{Buffer, BufferPool, Csr, MatrixBlock};
 use fuseline_vecprims::Operand as VectorOperand;
 use std::ops::Range;
@@ -66,7 +67,7 @@ fn by_position<const N: usize>(
             let mut pairs = others.iter().zip(scratch.iter_mut());
             let cells = std::array::from_fn(|_| {
                 let (other, (cells, scattered)) = pairs.next().expect("scratch for each operand");
-                other.cells(pattern, rows.clone(), cells, scattered)
+                other.cells(context, pattern, rows.clone(), cells, scattered)
             });
             evaluate(VectorOperand::cells(&pattern.values()[positions], 0), cells, out);
             has_zeros |= context.primitives.contains_zero(out);
@@ -139,7 +140,7 @@ fn keep_non_zeros(columns: &[u32], values: &[f64], columns_out: &mut [u32], valu
 
 /// Blocks of rows with equal work.
 fn row_blocks(csr: &Csr) -> Vec<Range<usize>> {
-    balanced_ranges(csr, BLOCK_CELLS, usize::MAX)
+    balanced_ranges(csr, BLOCK_NON_ZEROS, usize::MAX)
 }
 
 /// The values of each block of rows.

@@ -1,94 +1,94 @@
 //! Operations of two sparse matrices whose result is zero where both are.
 
-use crate::blocks::{BLOCK_CELLS, map_parts_with, on_threads_for, ranges_by_weight};
+use crate::blocks::{map_parts_with, on_threads_for, ranges_by_weight};
 use crate::{KernelContext, push_nonzero};
-use fuseline_ir::ops::{AggOp, BinaryOp};
-use fuseline_matrix::{Csr, CsrRows, JoinedCells, SparseRow};
+use fuseline_ir::ops::BinaryOp;
+use fuseline_ir::work::BLOCK_NON_ZEROS;
+use fuseline_matrix::{Csr, CsrRows, JoinedCells, SparseRow, StoredRows};
 use fuseline_vecprims::{Form, Tile, TileMut};
 use std::ops::Range;
 
 /// Positions that are merged before they are evaluated: they stay in the first caches.
 const RUN: usize = 1 << 11;
 
-/// The cells of two sparse matrices wherever one of them has a position, row after row, and the results there.
-#[derive(Default)]
-struct Merged {
-    columns: Vec<u32>,
-    left: Vec<f64>,
-    right: Vec<f64>,
-    results: Vec<f64>,
-}
-
-impl Merged {
-    /// Makes room for so many positions.
-    fn reserve(&mut self, count: usize) {
-        if self.columns.len() < count {
-            self.columns.resize(count, 0);
-            [&mut self.left, &mut self.right, &mut self.results].into_iter().for_each(|cells| cells.resize(count, 0.0));
-        }
-    }
-
-    /// Writes the cells of two rows from the one at `start` on; their number.
-    fn put(&mut self, start: usize, a: SparseRow<'_>, b: SparseRow<'_>) -> usize {
-        let Merged { columns, left, right, .. } = self;
-        let cells =
-            JoinedCells { columns: &mut columns[start..], left: &mut left[start..], right: &mut right[start..] };
-        a.join(b, cells)
-    }
-
-    /// Appends the results at the first `count` positions, which are those of the rows from `first` on; what is not zero.
-    fn evaluate(&mut self, context: &KernelContext<'_>, op: BinaryOp, count: usize, first: usize, block: &mut CsrRows) {
-        let (x, y) = (Tile::new(&self.left, count), Tile::new(&self.right, count));
-        context.primitives.binary(op, Form::VectVect, 1, count, x, y, TileMut::new(&mut self.results, count));
-        let nonzeros = context.primitives.full_agg(AggOp::Nnz, 1, count, Tile::new(&self.results, count));
-        let has_zeros = nonzeros < count as f64;
-        let kept = if has_zeros {
-            drop_zeros(&mut block.lengths[first..], &mut self.columns, &mut self.results)
-        } else {
-            count
-        };
-        block.columns.extend_from_slice(&self.columns[..kept]);
-        block.values.extend_from_slice(&self.results[..kept]);
-    }
-}
-
 /// Merges the patterns of two sparse matrices of one shape, for operations with `f(0, 0) = 0`.
 pub(super) fn union(context: &KernelContext<'_>, op: BinaryOp, a: &Csr, b: &Csr) -> Csr {
-    let ranges =
-        ranges_by_weight(a.rows(), |row| a.row_offsets()[row] + b.row_offsets()[row] + row, BLOCK_CELLS, usize::MAX);
-    let blocks =
-        map_parts_with(context, ranges, Merged::default, |merged, rows| union_rows(context, op, a, b, rows, merged));
-    on_threads_for(context, blocks.len(), || Csr::from_blocks_in(context.buffers, a.cols(), &blocks))
+    let positions = |row| a.row_offsets()[row] + b.row_offsets()[row] + row;
+    let ranges = ranges_by_weight(a.rows(), positions, BLOCK_NON_ZEROS, usize::MAX);
+    let blocks = map_parts_with(context, ranges, Cells::default, |cells, rows| {
+        let most = positions(rows.end) - positions(rows.start) - rows.len();
+        let stored = StoredRows::new(context.buffers, rows.len(), most);
+        Union { context, op, cells, lengths: Vec::new(), count: 0, first: 0, stored }.of_rows(a, b, rows)
+    });
+    on_threads_for(context, blocks.len(), || StoredRows::put_together(context.buffers, a.cols(), &blocks))
 }
 
-fn union_rows(
-    context: &KernelContext<'_>,
+/// The cells of two matrices at the positions that were merged last.
+#[derive(Default)]
+struct Cells {
+    left: Vec<f64>,
+    right: Vec<f64>,
+}
+
+/// The union of some rows of two matrices under construction.
+struct Union<'a, 'c> {
+    context: &'a KernelContext<'c>,
     op: BinaryOp,
-    a: &Csr,
-    b: &Csr,
-    rows: Range<usize>,
-    merged: &mut Merged,
-) -> CsrRows {
-    let positions = [a, b].map(|csr| csr.row_offsets()[rows.end] - csr.row_offsets()[rows.start]);
-    let mut block = CsrRows::with_capacity(rows.len(), positions[0] + positions[1]);
-    let (mut count, mut first) = (0, 0);
-    for i in rows {
-        let (x, y): (SparseRow<'_>, SparseRow<'_>) = (a.row(i).into(), b.row(i).into());
-        merged.reserve(count + x.len() + y.len());
-        let length = merged.put(count, x, y);
-        block.lengths.push(length);
-        count += length;
-        if count >= RUN {
-            merged.evaluate(context, op, count, first, &mut block);
-            (count, first) = (0, block.lengths.len());
-        }
-    }
-    merged.evaluate(context, op, count, first, &mut block);
-    block
+    cells: &'a mut Cells,
+    /// Positions of each row that was merged and is not yet evaluated, and of all of these.
+    lengths: Vec<usize>,
+    count: usize,
+    /// The first of these rows.
+    first: usize,
+    stored: StoredRows,
 }
 
-/// Moves what is not zero to the front; its number.
-fn drop_zeros(lengths: &mut [usize], columns: &mut [u32], values: &mut [f64]) -> usize {
+impl Union<'_, '_> {
+    fn of_rows(mut self, a: &Csr, b: &Csr, rows: Range<usize>) -> StoredRows {
+        for i in rows {
+            self.merge(a.row(i).into(), b.row(i).into());
+            if self.count >= RUN {
+                self.evaluate();
+            }
+        }
+        self.evaluate();
+        self.stored
+    }
+
+    /// Merges the positions of two rows.
+    fn merge(&mut self, a: SparseRow<'_>, b: SparseRow<'_>) {
+        let most = self.count + a.len() + b.len();
+        for cells in [&mut self.cells.left, &mut self.cells.right].into_iter().filter(|cells| cells.len() < most) {
+            cells.resize(most.next_power_of_two(), 0.0);
+        }
+        let (columns, _) = self.stored.room();
+        let mut room = JoinedCells { columns, left: &mut self.cells.left, right: &mut self.cells.right };
+        let length = a.join(b, room.behind(self.count));
+        self.lengths.push(length);
+        self.count += length;
+    }
+
+    /// Stores the results at the positions so far: what is not zero.
+    fn evaluate(&mut self) {
+        let (count, primitives) = (self.count, self.context.primitives);
+        let (columns, values) = self.stored.room();
+        let (columns, values) = (&mut columns[..count], &mut values[..count]);
+        let (x, y) = (Tile::new(&self.cells.left, count), Tile::new(&self.cells.right, count));
+        primitives.binary(self.op, Form::VectVect, 1, count, x, y, TileMut::new(values, count));
+        if primitives.contains_zero(values) {
+            drop_zeros(&mut self.lengths, columns, values);
+        }
+        for (row, length) in (self.first..).zip(&self.lengths) {
+            self.stored.adopt(row, *length);
+        }
+        self.first += self.lengths.len();
+        self.lengths.clear();
+        self.count = 0;
+    }
+}
+
+/// Moves what is not zero to the front.
+fn drop_zeros(lengths: &mut [usize], columns: &mut [u32], values: &mut [f64]) {
     let (mut from, mut kept) = (0, 0);
     for length in lengths {
         let start = kept;
@@ -99,7 +99,6 @@ fn drop_zeros(lengths: &mut [usize], columns: &mut [u32], values: &mut [f64]) ->
         from += *length;
         *length = kept - start;
     }
-    kept
 }
 
 /// Appends `f` of two sparse rows, where `f(0, 0) = 0`.

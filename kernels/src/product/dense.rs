@@ -8,7 +8,7 @@ use fuseline_ir::schedule::Strips;
 use fuseline_ir::schedule::product::{Extents, PackedBlocks, ProductLoop};
 use fuseline_ir::work::{self, CELL_BYTES};
 use fuseline_matrix::run_context::check_stop;
-use fuseline_matrix::{Dense, NarrowCells, NarrowDense, strips, zeros};
+use fuseline_matrix::{BufferPool, Dense, NarrowCells, NarrowDense, strips, zeros};
 use fuseline_vecprims::{Tile, TileMut, adds_up_rows};
 use std::ops::Range;
 
@@ -30,7 +30,13 @@ pub(super) fn transposed_product(context: &KernelContext<'_>, left: &Dense, righ
     let extents = Extents { rows: left.cols(), inner: left.rows(), cols: right.cols() };
     match ProductLoop::with_transposed_left(extents) {
         ProductLoop::RowProducts if has_large_sums(context, left, right.cols()) => {
-            transposed_by_columns(context, left, right)
+            // Each column by itself, as long as it is.
+            let shape = ColumnTile { columns: block_rows(left.cols(), left.rows()), rows: left.rows() };
+            transposed_by_columns(context, left, right, shape)
+        }
+        ProductLoop::RowProducts if !extents.has_near_sums() => {
+            let columns = extents.rows.div_ceil(extents.near_ranges());
+            transposed_by_columns(context, left, right, ColumnTile { columns, rows: STREAMED_ROWS })
         }
         ProductLoop::RowProducts => transposed_times_skinny(context, left.into(), right),
         ProductLoop::ScaledRows => row_times_matrix(context, left, right),
@@ -96,7 +102,7 @@ fn back(matrix: &Dense) -> Dense {
 fn short(context: &KernelContext<'_>, left: &Dense, cols: usize, factor: &[f64]) -> Dense {
     let (rows, inner) = (left.rows(), left.cols());
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
-    let step = block_rows(rows, inner + cols);
+    let step = block_rows(rows, inner * cols);
     for_each_block(context, result.values_mut(), step * cols, |block, out| {
         let (start, rows) = (block * step * inner, out.len() / cols);
         let a = Tile::new(&left.values()[start..], inner);
@@ -218,21 +224,34 @@ const CELLS_PER_SUM: usize = 4;
 /// Whether private sums of ranges of rows would have nearly as many cells as the rows themselves, all of one strip.
 fn has_large_sums(context: &KernelContext<'_>, left: &Dense, k: usize) -> bool {
     let (rows, n) = (left.rows(), left.cols());
-    let ranges = work::partial_ranges(rows, n);
+    let ranges = work::partial_ranges(rows, n * k);
     let strips = Strips::new(rows, n as u64 * CELL_BYTES, context.strip_bytes, n * k);
     ranges > 1 && ranges * k * CELLS_PER_SUM > rows && strips.len() == 1
 }
 
+/// Rows whose parts of a range of columns are read side by side: so many streams memory follows.
+const STREAMED_ROWS: usize = 8;
+
+/// Columns of a range, and the rows that are read of them at a time.
+#[derive(Clone, Copy)]
+struct ColumnTile {
+    columns: usize,
+    rows: usize,
+}
+
 /// `t(left) %*% right` for few columns on the right, each range of columns of `left` by itself: its sums stay in the cache.
-fn transposed_by_columns(context: &KernelContext<'_>, left: &Dense, right: &Dense) -> Dense {
+fn transposed_by_columns(context: &KernelContext<'_>, left: &Dense, right: &Dense, shape: ColumnTile) -> Dense {
     let (rows, n, k) = (left.rows(), left.cols(), right.cols());
-    let width = block_rows(n, rows);
     let mut result = Dense::uninit_in(context.buffers, n, k);
-    for_each_block(context, result.values_mut(), width * k, |block, out| {
-        let columns = out.len() / k;
-        let mut sums = zeros(columns * k);
-        let (a, b) = (Tile::new(&left.values()[block * width..], n), Tile::new(right.values(), k));
-        context.primitives.outer_mult_add(rows, columns, k, a, b, TileMut::new(&mut sums, columns));
+    for_each_block(context, result.values_mut(), shape.columns * k, |block, out| {
+        let (columns, first) = (out.len() / k, block * shape.columns);
+        let mut sums = BufferPool::take_zeroed(context.buffers, columns * k);
+        for row in (0..rows).step_by(shape.rows) {
+            check_stop();
+            let count = shape.rows.min(rows - row);
+            let (a, b) = (Tile::new(&left.values()[row * n + first..], n), Tile::new(&right.values()[row * k..], k));
+            context.primitives.outer_mult_add(count, columns, k, a, b, TileMut::new(&mut sums, columns));
+        }
         for (i, cells) in out.chunks_exact_mut(k).enumerate() {
             cells.iter_mut().enumerate().for_each(|(j, cell)| *cell = sums[j * columns + i]);
         }
@@ -245,7 +264,7 @@ fn transposed_by_columns(context: &KernelContext<'_>, left: &Dense, right: &Dens
 pub(super) fn transposed_times_skinny(context: &KernelContext<'_>, left: Rows<'_>, right: &Dense) -> Dense {
     let (Rows { rows, cols: n, .. }, k) = (left, right.cols());
     let sums = sum_strips(context, rows, n as u64 * CELL_BYTES, n * k, |rows| {
-        accumulate(context, partial_ranges(rows, n), n * k, |rows, sums| {
+        accumulate(context, partial_ranges(rows, n * k), n * k, |rows, sums| {
             add_outer_products(context, left, right.values(), rows, sums);
         })
     });

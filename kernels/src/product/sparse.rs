@@ -10,7 +10,7 @@ use crate::{KernelContext, push_nonzero};
 use fuseline_ir::ops::math;
 use fuseline_ir::schedule::Strips;
 use fuseline_ir::schedule::product::{Extents, PRIVATE_CELLS, TransposedSparse};
-use fuseline_ir::work::{UNIT_CELLS, csr_row_bytes, even_blocks};
+use fuseline_ir::work::{UNIT_CELLS, csr_row_bytes, even_blocks, weight_in_cells};
 use fuseline_matrix::run_context::check_stop;
 use fuseline_matrix::{Buffer, Csr, CsrRows, Dense, Growing, MemoryKind, strips};
 use fuseline_vecprims::{CsrTile, Tile, TileMut};
@@ -31,63 +31,77 @@ pub(super) fn transposed_times_dense(context: &KernelContext<'_>, left: &Csr, ri
     let (n, k) = (left.cols(), right.cols());
     let row_bytes = csr_row_bytes(left.rows() as u64, left.nnz() as u64);
     let strips = Strips::new(left.rows(), row_bytes, context.strip_bytes, n * k);
-    if strips.len() == 1 {
-        return transposed_strip_times_dense(context, left, right.values(), k);
-    }
-    let of_strip = |rows: Range<usize>| {
-        let values = &right.values()[rows.start * k..rows.end * k];
-        transposed_strip_times_dense(context, &left.row_range(rows), values, k)
-    };
+    let of_strip = |rows: Range<usize>| RowSums { left, right, rows }.sum(context);
     strips::reduce(context.pool, strips, of_strip, |mut sums, others| {
         add_to(sums.values_mut(), others.values());
         sums
     })
 }
 
-/// The product with rows of `k` values: the sum of the outer products of rows.
-fn transposed_strip_times_dense(context: &KernelContext<'_>, left: &Csr, right: &[f64], k: usize) -> Dense {
-    let n = left.cols();
-    let extents = Extents { rows: n, inner: left.rows(), cols: k };
-    let count = match TransposedSparse::of(left.nnz(), extents) {
-        TransposedSparse::Adds(count) => count,
-        // All of them are one range of rows, too.
-        TransposedSparse::Columns(1) => 1,
-        TransposedSparse::Columns(count) => return transposed_by_columns(context, left, right, k, count),
-    };
-    let unit = unit_rows(left);
-    let sums = accumulate(context, even_ranges(0..left.rows(), count), n * k, |range, acc| {
-        for start in range.clone().step_by(unit) {
-            check_stop();
-            let rows = start..(start + unit).min(range.end);
-            let b = Tile::new(&right[rows.start * k..rows.end * k], k);
-            context.primitives.sparse_outer_mult_add(rows_of(left, &rows), k, b, TileMut::new(acc, k));
-        }
-    });
-    Dense::from_buffer(n, k, sums)
+/// The sum of the outer products of some rows of two matrices.
+struct RowSums<'a> {
+    left: &'a Csr,
+    right: &'a Dense,
+    rows: Range<usize>,
 }
 
-/// The product of the transpose with rows of `k` values, of which so many ranges of columns each have some rows.
-fn transposed_by_columns(context: &KernelContext<'_>, left: &Csr, right: &[f64], k: usize, count: usize) -> Dense {
-    let n = left.cols();
-    let step = n.div_ceil(count).max(1);
-    let ranges = ColumnRanges::new(context, left, step);
-    let mut result = Dense::uninit_in(context.buffers, n, k);
-    for_each_block(context, result.values_mut(), step * k, |range, out| {
-        out.fill(0.0);
-        let mut part = PartOfRows::new();
-        for start in (0..left.rows()).step_by(STEP) {
-            check_stop();
-            let rows = start..(start + STEP).min(left.rows());
-            part.take(left, rows.clone().map(|row| ranges.positions(row, range)), (range * step) as u32);
-            let b = Tile::new(&right[rows.start * k..rows.end * k], k);
-            context.primitives.sparse_outer_mult_add(part.tile(), k, b, TileMut::new(out, k));
+impl RowSums<'_> {
+    fn sum(&self, context: &KernelContext<'_>) -> Dense {
+        let RowSums { left, right, ref rows } = *self;
+        let non_zeros = left.row_offsets()[rows.end] - left.row_offsets()[rows.start];
+        let extents = Extents { rows: left.cols(), inner: rows.len(), cols: right.cols() };
+        match TransposedSparse::of(non_zeros, extents) {
+            TransposedSparse::Adds(count) => self.by_rows(context, count),
+            // All of them are one range of rows, too.
+            TransposedSparse::Columns(1) => self.by_rows(context, 1),
+            TransposedSparse::Columns(count) => self.by_columns(context, count),
         }
-    });
-    result
+    }
+
+    /// So many ranges of rows each have a result of their own.
+    fn by_rows(&self, context: &KernelContext<'_>, count: usize) -> Dense {
+        let RowSums { left, right, ref rows } = *self;
+        let (n, k, unit) = (left.cols(), right.cols(), unit_rows(left));
+        let sums = accumulate(context, even_ranges(rows.clone(), count), n * k, |range, acc| {
+            for start in range.clone().step_by(unit) {
+                let rows = start..(start + unit).min(range.end);
+                self.add(context, rows_of(left, &rows), rows, acc);
+            }
+        });
+        Dense::from_buffer(n, k, sums)
+    }
+
+    /// So many ranges of columns of the left side, which are rows of the result, each go over all rows.
+    fn by_columns(&self, context: &KernelContext<'_>, count: usize) -> Dense {
+        let RowSums { left, right, ref rows } = *self;
+        let (n, k) = (left.cols(), right.cols());
+        let step = n.div_ceil(count).max(1);
+        let ranges = ColumnRanges::new(context, left, rows.clone(), step);
+        let mut result = Dense::uninit_in(context.buffers, n, k);
+        for_each_block(context, result.values_mut(), step * k, |range, out| {
+            out.fill(0.0);
+            let mut part = PartOfRows::new();
+            for start in rows.clone().step_by(STEP) {
+                let rows = start..(start + STEP).min(rows.end);
+                part.take(left, rows.clone().map(|row| ranges.positions(row, range)), (range * step) as u32);
+                self.add(context, part.tile(), rows, out);
+            }
+        });
+        result
+    }
+
+    /// Adds the products of some rows to sums, given the non-zeros of the left side that count.
+    fn add(&self, context: &KernelContext<'_>, left: CsrTile<'_>, rows: Range<usize>, sums: &mut [f64]) {
+        check_stop();
+        let k = self.right.cols();
+        let right = Tile::new(&self.right.values()[rows.start * k..rows.end * k], k);
+        context.primitives.sparse_outer_mult_add(left, k, right, TileMut::new(sums, k));
+    }
 }
 
-/// Where the non-zeros of each row lie that belong to ranges of columns.
+/// Where the non-zeros of some rows lie that belong to ranges of columns.
 struct ColumnRanges {
+    rows: Range<usize>,
     /// Row by row: the first position of each range, and where the last one ends.
     starts: Buffer<usize>,
     /// Ranges of a row.
@@ -96,13 +110,13 @@ struct ColumnRanges {
 
 impl ColumnRanges {
     /// Ranges of `step` columns.
-    fn new(context: &KernelContext<'_>, csr: &Csr, step: usize) -> Self {
+    fn new(context: &KernelContext<'_>, csr: &Csr, rows: Range<usize>, step: usize) -> Self {
         let count = csr.cols().div_ceil(step);
-        let mut starts = Buffer::<usize>::recycled(context.buffers, csr.rows() * (count + 1));
-        let rows = block_rows(csr.rows(), csr.nnz().checked_div(csr.rows()).unwrap_or(0) + count);
-        for_each_block(context, &mut starts, rows * (count + 1), |block, starts| {
+        let mut starts = Buffer::<usize>::recycled(context.buffers, rows.len() * (count + 1));
+        let height = block_rows(rows.len(), average_row(csr) + count);
+        for_each_block(context, &mut starts, height * (count + 1), |block, starts| {
             for (r, starts) in starts.chunks_exact_mut(count + 1).enumerate() {
-                let row = block * rows + r;
+                let row = rows.start + block * height + r;
                 let positions = csr.row_offsets()[row]..csr.row_offsets()[row + 1];
                 let mut position = positions.start;
                 for (range, start) in starts[..count].iter_mut().enumerate() {
@@ -115,12 +129,12 @@ impl ColumnRanges {
                 starts[count] = positions.end;
             }
         });
-        ColumnRanges { starts, count }
+        ColumnRanges { rows, starts, count }
     }
 
     /// The positions of a row in a range.
     fn positions(&self, row: usize, range: usize) -> Range<usize> {
-        let start = row * (self.count + 1) + range;
+        let start = (row - self.rows.start) * (self.count + 1) + range;
         self.starts[start]..self.starts[start + 1]
     }
 }
@@ -167,7 +181,7 @@ pub(super) fn times_dense(context: &KernelContext<'_>, left: &Csr, right: &Dense
 fn times_rows(context: &KernelContext<'_>, left: &Csr, right: &[f64], cols: usize) -> Dense {
     let rows = left.rows();
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
-    let (step, unit) = (block_rows(rows, average_row(left) * cols), unit_rows(left));
+    let (step, unit) = (block_rows(rows, weight_in_cells(average_row(left)) * cols), unit_rows(left));
     for_each_block(context, result.values_mut(), step * cols, |block, out| {
         for (number, out) in out.chunks_mut((unit * cols).max(1)).enumerate() {
             let first = block * step + number * unit;

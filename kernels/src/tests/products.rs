@@ -4,7 +4,7 @@ use super::*;
 use crate::{KernelError, TransposedSide, matmul, matmul_transposed_left, matmul_transposed_right, transpose, tsmm};
 use fuseline_ir::schedule::product::{Extents, TransposedSparse};
 
-const EXTENTS: [(usize, usize, usize); 18] = [
+const EXTENTS: [(usize, usize, usize); 19] = [
     (0, 3, 2),
     (3, 0, 2),
     (2, 3, 0),
@@ -24,6 +24,8 @@ const EXTENTS: [(usize, usize, usize); 18] = [
     (700, 2, 500),
     (40, 16, 8),
     (17, 1, 33),
+    // Sums of a transposed left side that no near cache holds.
+    (9001, 40, 4),
 ];
 
 #[test]

@@ -28,8 +28,10 @@ pub struct Scheduled {
     non_zeros: usize,
     /// Bytes of a row of the main input, on average.
     row_bytes: u64,
-    /// Whether what is computed for a cell depends on its column.
-    asks_for_columns: bool,
+    /// Whether cells of other matrices of the main one's size are computed with its own: read beside it, or joined.
+    meets_matrices: bool,
+    /// Whether values belong to one column.
+    keeps_columns: bool,
 }
 
 impl Scheduled {
@@ -75,7 +77,8 @@ impl Scheduled {
             main,
             rows: if profile.skips_empty_rows { rows.min(non_zeros) } else { rows },
             non_zeros,
-            asks_for_columns: profile.keeps_columns || profile.joins_rows || members.reads_cells_beside(),
+            meets_matrices: profile.combines_rows || members.reads_cells_beside(),
+            keeps_columns: profile.keeps_columns,
             row_bytes: if profile.space == Space::Factors && !members.has_non_zeros {
                 profile.cols as u64 * CELL_BYTES
             } else if members.is_sparse() {
@@ -109,18 +112,18 @@ impl Scheduled {
 
     /// Whether what is computed for a cell depends on its column: it is aggregated there, or meets other matrices.
     pub(super) fn asks_for_columns(&self) -> bool {
-        self.asks_for_columns
+        self.meets_matrices || self.keeps_columns
+    }
+
+    /// Whether what is computed for a non-zero depends on its row. Where it does not, units go on from row to row.
+    pub(super) fn asks_for_rows(&self) -> bool {
+        let crosses_rows = matches!(self.schedule.driver, Driver::NonZeros(Runs { row_weight: None, .. }));
+        self.meets_matrices || !crosses_rows
     }
 
     /// Whether each cell or non-zero has one of the output.
     pub(super) fn stores_cells(&self) -> bool {
         self.schedule.flow == Flow::Cells
-    }
-
-    /// Whether units are runs of non-zeros whose values need neither their rows nor their columns.
-    pub(super) fn runs_over_values(&self) -> bool {
-        let crosses_rows = matches!(self.schedule.driver, Driver::NonZeros(Runs { row_weight: None, .. }));
-        crosses_rows && matches!(self.schedule.flow, Flow::Cells | Flow::Values)
     }
 
     /// How the sums over rows are kept apart; `None` where there are none.
@@ -171,7 +174,7 @@ impl Members<'_> {
                 && self.leaves_rows_out(space)
                 && !self.any(|id| context.operation(id).is_sequence),
             keeps_rows: kept.rows,
-            joins_rows: !self.joined.is_empty(),
+            combines_rows: !self.joined.is_empty() || is_over_cells && self.meets_in_stored_cells(),
             keeps_columns: kept.columns,
             row: if space == Space::Rows { self.row_profile() } else { RowProfile::default() },
             rank: if space == Space::Factors { rank(context, operator) } else { 0 },
@@ -214,6 +217,16 @@ impl Members<'_> {
     fn reads_cells_beside(&self) -> bool {
         let size = &self.context.hop(self.main).size;
         self.operator.inputs.iter().any(|&id| id != self.main && self.context.hop(id).size.same_dims(size))
+    }
+
+    /// Whether an operator over the non-zeros of its driver stores cells, and another sparse input leaves some of these out.
+    fn meets_in_stored_cells(&self) -> bool {
+        let Members { context, operator, main, .. } = *self;
+        let annihilates = |&id: &HopId| {
+            id != main && stored_rows(context, id) > 0.0 && operator.is_zero_with(context, id, Zeros::Cell)
+        };
+        let stores = self.flow(Space::Cells) == Flow::Cells;
+        stores && self.has_non_zeros && self.joined.is_empty() && operator.inputs.iter().any(annihilates)
     }
 
     /// Whether units are runs of the non-zeros of a sparse main input.

@@ -2,6 +2,7 @@
 
 use super::outer::TRANSFERS_OF_SUMS;
 use super::product::{Passes, lines_of_wide_rows, passes};
+use super::work::{JOINED_ROW_START, MET_ROW_START, Work, share_of_merge};
 use crate::cover::{ByPosition, Operator};
 use crate::facts::{Context, bytes_of, cells, sparsity, stored_non_zeros, stored_rows};
 use crate::hops::untransposed;
@@ -53,13 +54,28 @@ impl SparseRows {
         if takes && hop.inputs.iter().any(|&input| by_position(read(input))) { self.share } else { 1.0 }
     }
 
-    /// The non-zeros of the matrices whose rows are joined; none where the main input's are visited alone.
-    pub(super) fn joined_non_zeros(&self, context: &Context<'_>) -> f64 {
-        match &self.main {
-            Some((main, found)) if !found.joined.is_empty() => {
-                found.joined.iter().chain([main]).map(|&id| stored_non_zeros(context, id)).sum()
-            }
-            _ => 0.0,
+    /// Counts what it takes to combine the rows of several sparse matrices.
+    pub(super) fn count_combined(&self, context: &Context<'_>, operator: &Operator, work: &mut Work) {
+        let Some((main, found)) = &self.main else { return };
+        let is_looked_up = |id: &HopId| id != main && !found.joined.contains(id);
+        let is_sparse = |id: &HopId| stored_rows(context, *id) > 0.0;
+        let looked_up = || found.inputs.iter().copied().filter(is_looked_up);
+        let count = |ids: &mut dyn Iterator<Item = HopId>| ids.map(|id| stored_non_zeros(context, id)).sum::<f64>();
+        let walked = || [*main].into_iter().chain(found.joined.iter().copied()).chain(looked_up().filter(is_sparse));
+        if walked().count() < 2 {
+            return;
+        }
+        let rows: f64 = walked().map(|id| stored_rows(context, id)).sum();
+        if found.joined.is_empty() {
+            work.met = count(&mut walked());
+            work.combined_rows = MET_ROW_START * rows;
+        } else {
+            let stores = operator.roots.iter().any(|&root| self.lies_by_position(root));
+            let is_ordered = stores || looked_up().next().is_some();
+            let share = share_of_merge(is_ordered, &context.hop(*main).size);
+            work.joined = share * count(&mut [*main].into_iter().chain(found.joined.iter().copied()));
+            work.met = count(&mut looked_up().filter(is_sparse));
+            work.combined_rows = JOINED_ROW_START * rows;
         }
     }
 

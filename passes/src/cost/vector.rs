@@ -7,8 +7,8 @@ use super::schedule::Scheduled;
 use super::sparse_rows::SparseRows;
 use super::sweeps::{Sweep, sweeps};
 use super::work::{
-    Work, basic_class, cell_flops, cell_runs, dense_flops, flops, fused_class, narrow_rows, product_share, row_class,
-    runs, takes_short_rows,
+    JOINED_ROW_START, MET_ROW_START, Work, basic_class, cell_flops, cell_runs, dense_flops, flops, fused_class,
+    narrow_rows, product_share, row_class, runs, share_of_merge, takes_short_rows,
 };
 use crate::cover::{Hops, Operator};
 use crate::facts::{Context, SCALAR_BYTES, bytes_of, cells, has_short_rows, sparsity, stored_non_zeros, stored_rows};
@@ -60,9 +60,6 @@ const NARROW_STORE_IN_MOVES: f64 = 0.5;
 /// zeros, which are filled in. Fitted.
 const SCATTER_IN_MOVES: f64 = 0.3;
 
-/// What joining rows in any order costs, in a merge of them by column. Set on one machine.
-const JOIN_IN_ANY_ORDER: f64 = 0.4;
-
 /// How many times as long as those of another matrix sparse rows are from which on they are searched.
 const SEARCHED: f64 = 32.0;
 
@@ -112,14 +109,16 @@ impl CostVector {
     fn count_stored(&mut self, context: &Context<'_>, root: HopId) {
         let is_sparse = |read: &&InputRead| stored_rows(context, read.id) > 0.0;
         let stored = match (self.driver, self.inputs.iter().filter(is_sparse).count()) {
-            (Some(_), 1) => {
+            (Some(driver), 1) => {
                 let share = visits_of_pattern(self.inputs.len());
+                let is_row = |id: HopId| context.hop(id).size.rows == Some(1);
+                let asks_for_rows = self.inputs.iter().any(|read| read.id != driver && !is_row(read.id));
                 self.work.sparse_rows *= share;
                 self.work.non_zeros *= share;
+                self.work.leave_out(!asks_for_rows, false);
                 return;
             }
-            (Some(driver), _) => driver,
-            (None, _) => root,
+            _ => root,
         };
         self.work.count_stored(stored_non_zeros(context, stored), stored_rows(context, stored));
     }
@@ -177,8 +176,8 @@ pub fn cost_vector(context: &Context<'_>, operator: &Operator) -> Option<CostVec
         (Space::Factors, _) => {}
         (Space::Cells | Space::Rows, scheduled) => vector.count_rows(scheduled.as_ref(), &pass.space),
     }
-    if let Some(scheduled) = scheduled.filter(|it| space == Space::Cells && !it.asks_for_columns()) {
-        vector.work.visit_values_alone(scheduled.runs_over_values());
+    if let Some(scheduled) = scheduled.filter(|_| space == Space::Cells) {
+        vector.work.leave_out(!scheduled.asks_for_rows(), !scheduled.asks_for_columns());
     }
     if space == Space::Cells && scheduled.is_some_and(|scheduled| scheduled.stores_cells()) {
         pass.count_new_pattern(context, &mut vector.work);
@@ -241,15 +240,32 @@ impl<'a> CellPass<'a> {
             read.gathers = cells(space) * share;
         }
         work.non_zeros = non_zeros(context, &inputs);
-        if self.visited.len() > 1 {
-            let share = if self.joins_in_any_order(context) { JOIN_IN_ANY_ORDER } else { 1.0 };
-            work.joined = share * work.non_zeros;
-        }
         work.sparse_rows = inputs.iter().map(|read| stored_rows(context, read.id)).sum();
+        self.count_combined(context, &inputs, &mut work);
         let output = outputs_bytes(context, operator);
         let is_shared = cells(space) * share > BLOCK_CELLS as f64;
         let sweeps = SmallVec::new();
         CostVector { output, work, inputs, sweeps, sparsity: share, driver, is_shared, computes_apart: false }
+    }
+
+    /// Counts what it takes to combine the rows of several sparse matrices.
+    fn count_combined(&self, context: &Context<'_>, inputs: &[InputRead], work: &mut Work) {
+        let is_walked =
+            |read: &&InputRead| stored_rows(context, read.id) > 0.0 && context.hop(read.id).size.same_dims(&self.space);
+        if inputs.iter().filter(is_walked).count() < 2 {
+            return;
+        }
+        let joins = self.visited.len() > 1;
+        let (joined, met): (SmallVec<[InputRead; 4]>, SmallVec<[InputRead; 4]>) = inputs
+            .iter()
+            .copied()
+            .filter(|read| is_walked(&read))
+            .partition(|read| joins && self.visited.contains(&read.id));
+        let share = share_of_merge(!self.joins_in_any_order(context), &self.space);
+        work.joined = share * non_zeros(context, &joined);
+        work.met = non_zeros(context, &met);
+        let rows: f64 = inputs.iter().filter(is_walked).map(|read| stored_rows(context, read.id)).sum();
+        work.combined_rows = rows * if joins { JOINED_ROW_START } else { MET_ROW_START };
     }
 
     /// The share of the cells that a member is computed for: of a fused operator over cells those where all meet that are
@@ -311,11 +327,9 @@ impl<'a> CellPass<'a> {
     fn count_basic(&self, context: &Context<'_>, vector: &mut CostVector) {
         let root = self.operator.root();
         vector.count_stored(context, root);
-        let sparse = vector.inputs.iter().filter(|read| stored_rows(context, read.id) > 0.0).count();
-        if self.driver.is_none() && sparse > 1 {
-            vector.work.joined = vector.work.non_zeros;
-        }
         if self.share != 1.0 {
+            let rows = self.space.rows.unwrap_or(0) as f64;
+            vector.is_shared = cells(&self.space) * self.share + rows > work::BLOCK_NON_ZEROS as f64;
             return;
         }
         vector.is_shared = cells(&self.space) > BASIC_BLOCK_CELLS;
@@ -418,7 +432,9 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVector {
     let rows =
         |id: HopId| stored_rows(context, if is_fused { id } else { untransposed(context.dag, id).unwrap_or(id) });
     if is_fused || !reads_values_alone(&root.op) {
-        work.joined = sparse_rows.as_ref().map_or(0.0, |rows| rows.joined_non_zeros(context));
+        if let Some(rows) = &sparse_rows {
+            rows.count_combined(context, operator, &mut work);
+        }
         work.non_zeros = non_zeros(context, &inputs);
         for read in inputs.iter().filter(|read| stored_rows(context, read.id) > 0.0) {
             let is_read =
@@ -458,6 +474,7 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVector {
             _ if root.op == HopOp::Index => output / SCALAR_BYTES > BASIC_BLOCK_CELLS,
             // Images are the work of one thread each.
             _ if over_windows(context.dag, root_id).is_some() => true,
+            _ if root.op == HopOp::MatMul && !is_sparse => dense_flops(context, root_id) > 2.0 * BASIC_BLOCK_CELLS,
             _ => largest() > if is_sparse { BLOCK_CELLS as f64 } else { BASIC_BLOCK_CELLS },
         }
     };

@@ -9,9 +9,23 @@ use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{HopId, HopOp, NaryOp};
 use fuseline_ir::ops::Direction;
 use fuseline_ir::schedule::product::ProductLoop;
+use fuseline_ir::work::PLACED_COLUMNS;
 
 /// What joining rows costs for each of their non-zeros, in visits of one: which row comes next cannot be foretold. Fitted.
 const JOIN_IN_VISITS: f64 = 5.0;
+
+/// What joining rows in any order costs, in a merge of them by column. Set on one machine.
+const JOIN_IN_ANY_ORDER: f64 = 0.4;
+
+/// What it costs to find out where rows meet, for each of their non-zeros, in visits of one. Fitted.
+const MEET_IN_VISITS: f64 = 1.2;
+
+/// What beginning a row costs that is joined with rows of other matrices, relative to the machine's `sparse.row` and besides
+/// it: loops over few positions end where no processor expects it. Fitted.
+pub(super) const JOINED_ROW_START: f64 = 3.5;
+
+/// That of a row that meets rows of other matrices. Fitted.
+pub(super) const MET_ROW_START: f64 = 1.5;
 
 /// What an operator computes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -33,6 +47,11 @@ pub struct Work {
     pub non_zeros: f64,
     /// Non-zeros visited in rows that are joined with rows of other matrices; `non_zeros` counts them too.
     pub joined: f64,
+    /// Non-zeros visited to find out which of them rows of several matrices share; `non_zeros` counts them too.
+    pub met: f64,
+    /// What it takes to join rows of several matrices, or to let them meet, in rows that are begun; `sparse_rows` counts
+    /// their own beginnings.
+    pub combined_rows: f64,
     /// Visits of non-zeros by further products with the same row, or aggregations of it.
     pub non_zeros_again: f64,
     /// Cache lines of rows of factors, or of the right side of a product, that are fetched for non-zeros.
@@ -71,12 +90,13 @@ impl Work {
         self.stored_rows = rows.min(non_zeros);
     }
 
-    /// Leaves out visits of non-zeros, whose columns do not matter: the values of a sparse matrix are one run, of which rows
-    /// matter or do not, either.
-    pub(super) fn visit_values_alone(&mut self, crosses_rows: bool) {
-        self.non_zeros = 0.0;
-        if crosses_rows {
+    /// Leaves out what is done for rows that begin, or for columns of non-zeros, where nothing asks for these.
+    pub(super) fn leave_out(&mut self, rows: bool, columns: bool) {
+        if rows {
             self.sparse_rows = 0.0;
+        }
+        if columns {
+            self.non_zeros = 0.0;
         }
     }
 
@@ -107,14 +127,23 @@ impl Work {
         });
         let saved = (1.0 - IN_REGISTER_SHARE) * self.in_registers / machine.compute.product;
         let sparse = &machine.sparse;
-        let visits = (self.non_zeros + JOIN_IN_VISITS * self.joined) * sparse.non_zero;
+        let visits = (self.non_zeros + JOIN_IN_VISITS * self.joined + MEET_IN_VISITS * self.met) * sparse.non_zero;
         let visits = visits + self.non_zeros_again * sparse.again;
-        let visits = visits + self.lines * machine.line_time(self.line_bytes) + self.sparse_rows * sparse.row;
+        let visits = visits
+            + self.lines * machine.line_time(self.line_bytes)
+            + (self.sparse_rows + self.combined_rows) * sparse.row;
         let stores = self.stored * sparse.store + self.stored_rows * sparse.store_row;
         let starts = self.runs * machine.start.run + self.rows * machine.start.row + self.narrow * machine.start.narrow;
         let moves = self.moved / machine.compute.of(OperationClass::Reorganization);
         (flops.sum::<f64>() - saved + moves + visits + stores + starts) / threads
     }
+}
+
+/// What joining rows of a matrix of this size costs, in merges of them by column, where something asks for columns in their
+/// order or nothing does.
+pub(super) fn share_of_merge(is_ordered: bool, size: &SizeInfo) -> f64 {
+    let has_places = size.cols.is_some_and(|cols| cols <= PLACED_COLUMNS as u64);
+    if is_ordered || !has_places { 1.0 } else { JOIN_IN_ANY_ORDER }
 }
 
 /// The next multiple of a number.

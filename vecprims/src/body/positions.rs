@@ -61,6 +61,13 @@ unsafe fn gather_run<V: Vector>(values: *const f64, columns: *const u32, len: us
     }
 }
 
+/// The largest of some columns; 0 of none. The least instruction set of this architecture has no maximum of such numbers.
+#[inline(always)]
+pub(crate) unsafe fn largest(count: usize, columns: *const u32, out: *mut u32) {
+    // SAFETY: passed on to the caller.
+    unsafe { *out = std::slice::from_raw_parts(columns, count).iter().fold(0, |largest, &column| largest.max(column)) }
+}
+
 /// The products of two values of each position, added up over every row (rule 3).
 #[inline(always)]
 pub(crate) unsafe fn dot_product<V: Vector, const N: usize>(a: CsrRows, b: *const f64, out: *mut f64, out_row: usize) {

@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::cover::Hops;
+use fuseline_ir::ops::{AggOp, Direction};
+use fuseline_ir::work::PLACED_COLUMNS;
 
 /// Rows and columns of X, of which one cell in 10,000 is not zero.
 const ROWS: u64 = 20_000;
@@ -119,6 +121,51 @@ fn sums_of_sparse_matrices_visit_the_non_zeros_of_both() {
     let vector = vector_of(&d.dag, Some(TemplateType::Cell), &[both, sum], &[x, y]);
     assert_close(vector.work.flops(), 2.0 * 1.5 * NON_ZEROS as f64);
     assert_close(vector.work.non_zeros, 1.5 * NON_ZEROS as f64);
-    // A sum takes them in any order, which costs two fifths of a merge.
+    // So wide rows are merged. Narrower ones are taken in any order by a sum, which costs two fifths of that.
+    assert_close(vector.work.joined, 1.5 * NON_ZEROS as f64);
+    let cols = PLACED_COLUMNS as u64;
+    let mut d = Dag::default();
+    let (x, y) = (d.sparse("X", ROWS, cols, NON_ZEROS), d.sparse("Y", ROWS, cols, NON_ZEROS / 2));
+    let both = d.op(BinaryOp::Plus, &[x, y]);
+    let sum = d.sum(both);
+    let vector = vector_of(&d.dag, Some(TemplateType::Cell), &[both, sum], &[x, y]);
     assert_close(vector.work.joined, 0.4 * 1.5 * NON_ZEROS as f64);
+}
+
+/// What nothing asks for rows visits non-zeros wherever they belong, in a basic operator as in a fused one: a row vector is
+/// fetched by columns, what aggregates rows or reads a column vector begins each of them.
+#[test]
+fn rows_are_begun_where_something_asks_for_them() {
+    let rows_begun = |beside: (u64, u64), direction: Direction| {
+        let mut d = Dag::default();
+        let x = d.sparse("X", ROWS, COLS, NON_ZEROS);
+        let y = d.read("y", beside.0, beside.1);
+        let scaled = d.mult(x, y);
+        let sum = d.op((AggOp::Sum, direction), &[scaled]);
+        let fused = vector_of(&d.dag, Some(TemplateType::Cell), &[scaled, sum], &[x, y]);
+        [vector_of(&d.dag, None, &[scaled], &[x, y]), fused].map(|vector| vector.work.sparse_rows > 0.0)
+    };
+    assert_eq!(rows_begun((1, COLS), Direction::Full), [false, false]);
+    assert_eq!(rows_begun((1, COLS), Direction::Col), [false, false]);
+    assert_eq!(rows_begun((1, COLS), Direction::Row), [false, true]);
+    assert_eq!(rows_begun((ROWS, 1), Direction::Full), [true, true]);
+    assert_eq!(rows_begun((ROWS, COLS), Direction::Full), [true, true]);
+}
+
+/// Rows of two sparse matrices that meet, or are joined, cost more than their visits, whether a fused operator combines them or
+/// a basic one.
+#[test]
+fn rows_that_are_combined_cost_more_than_visits() {
+    for (op, is_joined) in [(BinaryOp::Mult, false), (BinaryOp::Plus, true)] {
+        let mut d = Dag::default();
+        let (x, y) = (d.sparse("X", ROWS, COLS, NON_ZEROS), d.sparse("Y", ROWS, COLS, NON_ZEROS / 2));
+        let both = d.op(op, &[x, y]);
+        let sum = d.sum(both);
+        let fused = vector_of(&d.dag, Some(TemplateType::Cell), &[both, sum], &[x, y]);
+        for vector in [vector_of(&d.dag, None, &[both], &[x, y]), fused] {
+            let (joined, met) = (vector.work.joined, vector.work.met);
+            assert_eq!((joined > 0.0, met > 0.0), (is_joined, !is_joined), "{op:?}");
+            assert!(vector.work.combined_rows > 0.0, "{op:?}");
+        }
+    }
 }

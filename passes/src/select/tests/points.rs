@@ -25,7 +25,7 @@ fn shared_by_chains_and_a_sum(squares: usize) -> (HopDag, HopId, HopId) {
 #[test]
 fn a_value_may_be_read_by_some_and_fused_by_others() {
     let mut mixed = 0;
-    for squares in [8, 10, 12] {
+    for squares in [32, 40, 48] {
         let (dag, shared, sum) = shared_by_chains_and_a_sum(squares);
         for enumeration in [Enumeration::All, Enumeration::Exact] {
             let chosen = plan_with(&dag, SelectPolicy::CostBased, &ways(enumeration));

@@ -247,7 +247,7 @@ fn sub_problems_inherit_cut_sets() {
 fn a_shared_producer_connects_both_sides_of_a_cut() {
     let mut d = Dag::default();
     let (x, y) = (d.read("X", 2000, 1000), d.read("Y", 2000, 1000));
-    let shared = [UnaryOp::Exp; 6].into_iter().fold(x, |value, op| d.op(op, &[value]));
+    let shared = [UnaryOp::Exp; 18].into_iter().fold(x, |value, op| d.op(op, &[value]));
     let waist = d.mult(shared, y);
     let (left, right) = (d.op(UnaryOp::Abs, &[waist]), d.op(UnaryOp::Pow2, &[waist]));
     let joined = d.plus(left, right);

@@ -1,0 +1,60 @@
+//! Rows of a sparse result, block by block: each block has room for the most non-zeros that its rows may have, in memory of a
+//! pool, and the matrix is put together of what there is.
+
+use crate::{Buffer, BufferPool, Csr, SparseRow};
+use std::sync::Arc;
+
+/// The rows of a block, which are stored one behind the other.
+#[derive(Debug)]
+pub struct StoredRows {
+    /// Non-zeros of each row.
+    lengths: Vec<usize>,
+    columns: Buffer<u32>,
+    values: Buffer,
+    /// The non-zeros of all rows so far.
+    count: usize,
+}
+
+impl StoredRows {
+    /// So many rows, all of them empty, with room for so many non-zeros.
+    pub fn new(pool: &Arc<BufferPool>, rows: usize, most: usize) -> Self {
+        StoredRows {
+            lengths: vec![0; rows],
+            columns: Buffer::recycled(pool, most),
+            values: BufferPool::take(pool, most),
+            count: 0,
+        }
+    }
+
+    /// Room for columns and values behind those that are stored.
+    pub fn room(&mut self) -> (&mut [u32], &mut [f64]) {
+        (&mut self.columns[self.count..], &mut self.values[self.count..])
+    }
+
+    /// Gives a row, behind those that have some, the next non-zeros that were written into the [room](Self::room).
+    pub fn adopt(&mut self, row: usize, non_zeros: usize) {
+        self.lengths[row] = non_zeros;
+        self.count += non_zeros;
+    }
+
+    /// Stores the cells of a row, behind those that have some, that are not zero.
+    pub fn store(&mut self, row: usize, cells: SparseRow<'_>) {
+        let (columns, values) = self.room();
+        let kept = cells.write_nonzeros(columns, values);
+        self.adopt(row, kept);
+    }
+
+    /// The matrix of the rows of all blocks, in memory of a pool. Inside of a rayon pool, its threads put it together.
+    ///
+    /// # Panics
+    /// The columns of a row do not ascend, or do not stay below `cols`.
+    pub fn put_together(pool: &Arc<BufferPool>, cols: usize, blocks: &[StoredRows]) -> Csr {
+        let heights: Vec<usize> = blocks.iter().map(|block| block.lengths.len()).collect();
+        let lengths = |block: usize, out: &mut [usize]| out.copy_from_slice(&blocks[block].lengths);
+        let fill = |block: usize, columns: &mut [u32], values: &mut [f64]| {
+            columns.copy_from_slice(&blocks[block].columns[..blocks[block].count]);
+            values.copy_from_slice(&blocks[block].values[..blocks[block].count]);
+        };
+        Csr::build_in(pool, cols, &heights, lengths, fill)
+    }
+}
