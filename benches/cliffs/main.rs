@@ -1,11 +1,11 @@
 //! A search for cliffs: expressions on which the cost-based plan (Gen) takes longer than another mode.
 //!
-//! `./x bench cliffs [--seed N] [--count M] [--explain] [--calibrate]` draws M expressions (100) of a sequence that the
-//! seed (1) decides, compares the values of all modes, and times them in turn. Where Gen takes more than 1.1 times as
-//! long as the best mode, the expression is reduced as long as half of the excess remains. Expressions are printed with
-//! the smallest form first, with `--explain` the plans of these, and a summary at the end; standard error shows each as
-//! it is found. `--case SEED:NUMBER` measures one expression alone, and prints it whether Gen loses or not. Values that
-//! differ come before all else, and make the exit status 1.
+//! `./x bench cliffs [--seed N] [--count M] [--explain] [--calibrate | --machine FILE]` draws M expressions (100) of a
+//! sequence that the seed (1) decides, compares the values of all modes, and times them in turn. Where Gen takes more than
+//! 1.1 times as long as the best mode, the expression is reduced as long as half of the excess remains. Expressions are
+//! printed with the smallest form first, with `--explain` the plans of these, and a summary at the end; standard error
+//! shows each as it is found. `--case SEED:NUMBER` measures one expression alone, and prints it whether Gen loses or not.
+//! Values that differ come before all else, and make the exit status 1.
 //!
 //! Values may differ by rounding errors: `facts.rs` bounds those of every operator.
 
@@ -32,7 +32,7 @@ use draw::draw;
 use expression::Expression;
 use fuseline::Error;
 use measure::{Care, MODES, Measured, Runner};
-use planned_for::planned_for;
+use planned_for::PlannedFor;
 use report::{Case, Loss, Summary, bugs_text, is_startup, loss_text, losses_text, script_text, times_text, verdict};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -41,19 +41,19 @@ use world::{World, generator};
 /// How long one expression is reduced.
 const REDUCTION: Duration = Duration::from_secs(30);
 
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Options {
     seed: u64,
     count: u64,
     /// The number of the only case that is wanted.
     case: Option<u64>,
     explain: bool,
-    calibrates: bool,
+    planned_for: PlannedFor,
 }
 
 impl Options {
     fn parse(arguments: &[String]) -> Result<Options, String> {
-        let mut options = Options { seed: 1, count: 100, case: None, explain: false, calibrates: false };
+        let mut options = Options { seed: 1, count: 100, case: None, explain: false, planned_for: PlannedFor::Typical };
         let mut arguments = arguments.iter().map(String::as_str);
         while let Some(argument) = arguments.next() {
             let mut value = || arguments.next().ok_or(format!("{argument} needs a value"));
@@ -66,7 +66,8 @@ impl Options {
                     (options.seed, options.case) = (number(seed)?, Some(number(case)?));
                 }
                 "--explain" => options.explain = true,
-                "--calibrate" => options.calibrates = true,
+                "--calibrate" => options.planned_for = PlannedFor::Calibrated,
+                "--machine" => options.planned_for = PlannedFor::File(value()?.into()),
                 // Cargo says that this is a benchmark.
                 "--bench" => {}
                 other => return Err(format!("there is no option {other}")),
@@ -83,7 +84,7 @@ fn number(text: &str) -> Result<u64, String> {
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let search = Options::parse(&arguments).and_then(|options| {
-        let (machine, planned_for) = planned_for(options.calibrates).map_err(|error| error.to_string())?;
+        let (machine, planned_for) = options.planned_for.machine()?;
         eprintln!("planning for {planned_for}");
         let runner = Runner::new(&machine).map_err(|error| error.to_string())?;
         Ok(Search { options, runner, bugs: Vec::new() })

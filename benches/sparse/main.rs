@@ -1,5 +1,5 @@
 //! Expressions over sparse matrices that people run, in every mode: `./x bench sparse [--rounds N] [--only TEXT]
-//! [--kept-apart] [--python PATH] [--calibrate]`.
+//! [--kept-apart] [--python PATH] [--calibrate | --machine FILE]`.
 //!
 //! All modes run in turn, with loops written by hand where there are some, and with `SciPy` where there is a Python
 //! that has it; their values are compared. Expressions that are kept apart, a third, are counted but not shown by name:
@@ -31,7 +31,7 @@ use data::Data;
 use fuseline::Error;
 use loops::LOOPS;
 use measure::{Measured, measure, names, sessions};
-use planned_for::planned_for;
+use planned_for::PlannedFor;
 use scipy::SciPy;
 use std::process::ExitCode;
 use suite::{Case, SUITE};
@@ -41,12 +41,13 @@ struct Options {
     only: Option<String>,
     shows_kept_apart: bool,
     python: Option<String>,
-    calibrates: bool,
+    planned_for: PlannedFor,
 }
 
 impl Options {
     fn parse(arguments: &[String]) -> Result<Options, String> {
-        let mut options = Options { rounds: 9, only: None, shows_kept_apart: false, python: None, calibrates: false };
+        let planned_for = PlannedFor::Typical;
+        let mut options = Options { rounds: 9, only: None, shows_kept_apart: false, python: None, planned_for };
         let mut arguments = arguments.iter().map(String::as_str);
         while let Some(argument) = arguments.next() {
             let mut value = || arguments.next().ok_or(format!("{argument} needs a value"));
@@ -59,7 +60,8 @@ impl Options {
                 "--only" => options.only = Some(value()?.to_owned()),
                 "--kept-apart" => options.shows_kept_apart = true,
                 "--python" => options.python = Some(value()?.to_owned()),
-                "--calibrate" => options.calibrates = true,
+                "--calibrate" => options.planned_for = PlannedFor::Calibrated,
+                "--machine" => options.planned_for = PlannedFor::File(value()?.into()),
                 // Cargo says that this is a benchmark.
                 "--bench" => {}
                 other => return Err(format!("there is no option {other}")),
@@ -91,7 +93,7 @@ fn run(options: &Options) -> Result<bool, String> {
     let rendered = |error: Error| error.render(false);
     let mut scipy = scipy(options.python.as_deref())?;
     check_names(LOOPS.iter().map(|(name, _)| *name).chain(scipy.iter().flat_map(SciPy::names)))?;
-    let (machine, planned_for) = planned_for(options.calibrates).map_err(rendered)?;
+    let (machine, planned_for) = options.planned_for.machine()?;
     let sessions = sessions(&machine).map_err(rendered)?;
     let mut results = Vec::new();
     print_head();

@@ -1,16 +1,39 @@
-//! The machine that a benchmark plans for: a typical one, as without calibration, or this one as it is measured first.
+//! The machine that a benchmark plans for: a typical one, as without calibration, this one as it is measured first, or that
+//! of a file.
 
-use fuseline::Machine;
-use fuseline::calibrate::{ROUNDS, calibrate};
-use fuseline::{CompileOptions, Error};
+use fuseline::calibrate::{MachineFile, ROUNDS, calibrate};
+use fuseline::{CompileOptions, Machine};
+use std::path::PathBuf;
 
-/// The machine to plan for, and what it is in words.
-///
-/// # Errors
-/// The machine cannot be measured.
-pub(crate) fn planned_for(is_calibrated: bool) -> Result<(Machine, &'static str), Error> {
-    if is_calibrated {
-        return Ok((calibrate(ROUNDS)?.machine, "this machine as it is calibrated"));
+/// Which machine that is.
+#[derive(Clone, Default)]
+pub(crate) enum PlannedFor {
+    /// A typical one.
+    #[default]
+    Typical,
+    /// This one, which is measured first.
+    Calibrated,
+    /// One that was measured before.
+    File(PathBuf),
+}
+
+impl PlannedFor {
+    /// The machine, and what it is in words.
+    ///
+    /// # Errors
+    /// It cannot be measured, or read.
+    pub(crate) fn machine(&self) -> Result<(Machine, String), String> {
+        match self {
+            PlannedFor::Typical => Ok((CompileOptions::default().machine, "a typical machine".into())),
+            PlannedFor::Calibrated => {
+                let calibration = calibrate(ROUNDS).map_err(|error| error.render(false))?;
+                Ok((calibration.machine, "this machine as it is calibrated".into()))
+            }
+            PlannedFor::File(path) => {
+                let name = path.display();
+                let machine = MachineFile::load(path).map_err(|error| format!("{name}: {error}"))?;
+                Ok((machine, format!("the machine of {name}")))
+            }
+        }
     }
-    Ok((CompileOptions::default().machine, "a typical machine"))
 }

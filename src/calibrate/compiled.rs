@@ -196,8 +196,9 @@ impl CompiledRounds {
     /// Runs each script once, on the threads of this session.
     pub(super) fn add(&mut self, session: &Session) -> Result<(), Error> {
         let run = |options: &CompileOptions, text: &str| run(session, options, text);
-        let gen_options = options(Mode::Gen);
-        let threads = gen_options.threads();
+        // What is fused must not depend on prices.
+        let fused_options = options(Mode::GenFuseAll);
+        let threads = fused_options.threads();
         let basic = |operators: &[(&'static str, &str)], times: usize| {
             let texts: Vec<&str> = operators.iter().map(|&(_, text)| text).collect();
             let tiny = run(&options(Mode::Base), &after_others(&texts, TINY, times))?;
@@ -206,43 +207,42 @@ impl CompiledRounds {
         };
         self.basic.push(basic(&TINY_BASIC, 1)?);
         self.scalar.push(basic(&TINY_SCALAR, SCALARS)?);
-        let fused = |texts: &[&str], dims, name| {
-            per_operator(&run(&options(Mode::GenFuseAll), &after_others(texts, dims, 1))?, name)
-        };
+        let fused =
+            |texts: &[&str], dims, name| per_operator(&run(&fused_options, &after_others(texts, dims, 1))?, name);
         self.fused.push(fused(&TINY_CELLS, TINY, FUSED)?);
         self.fused_rows.push(fused(&TINY_ROWS, TALL, BY_ROWS)?);
         // Of what follows operators that run again and again are the difference.
-        let tiny = run(&gen_options, &tiny_script())?;
+        let tiny = run(&fused_options, &tiny_script())?;
         let start = per_operator(&tiny, FUSED)?;
-        let [one_block, blocks] = [1, threads].map(|count| run(&gen_options, &block_script(count, OTHERS)));
+        let [one_block, blocks] = [1, threads].map(|count| run(&fused_options, &block_script(count, OTHERS)));
         let parallel = (per_operator(&blocks?, FUSED)? - per_operator(&one_block?, FUSED)?).max(0.0);
         self.parallel.push(parallel);
-        let chain = run(&gen_options, &arithmetic_script())?;
+        let chain = run(&fused_options, &arithmetic_script())?;
         let seconds = (per_operator(&chain, FUSED)? - start).max(1e-9);
         self.rates.push((OPERATIONS * BLOCK_CELLS) as f64 / seconds);
-        let by_rows = |script: &str| per_operator(&run(&gen_options, script)?, BY_ROWS);
+        let by_rows = |script: &str| per_operator(&run(&fused_options, script)?, BY_ROWS);
         for (cols, seconds) in [(LONG, &mut self.arithmetic_rows), (NARROW, &mut self.narrow_rows)] {
             let rows = BLOCK_CELLS / cols;
             seconds.push((by_rows(&arithmetic_rows_script(rows, cols))? - start).max(0.0) / rows as f64);
         }
         let rows = BLOCK_CELLS / SHORT;
         self.short_rows.push((by_rows(&short_rows_script(rows))? - start).max(0.0) / rows as f64);
-        let cells = run(&options(Mode::GenFuseAll), &cell_rows_script(rows))?;
+        let cells = run(&fused_options, &cell_rows_script(rows))?;
         self.cell_rows.push((per_operator(&cells, FUSED)? - start).max(0.0) / rows as f64);
         let rows = BLOCK_CELLS * threads;
         let seconds = (by_rows(&sparse_rows_script(rows))? - start - parallel).max(0.0);
         self.sparse_rows.push(seconds * threads as f64 / rows as f64);
         let seconds = (by_rows(&many_non_zeros_script())? - start - parallel).max(0.0);
         self.two_visits.push(seconds * threads as f64 / (MANY_ROWS * MANY_NON_ZEROS) as f64);
-        let gathered = run(&options(Mode::GenFuseAll), &gathered_script())?;
+        let gathered = run(&fused_options, &gathered_script())?;
         let seconds = (per_operator(&gathered, FUSED)? - start - parallel).max(0.0);
         self.gathered.push(seconds * threads as f64 / (GATHERED_ROWS * GATHERED) as f64);
-        let factors = run(&options(Mode::GenFuseAll), &factors_script())?;
+        let factors = run(&fused_options, &factors_script())?;
         let seconds = (per_operator(&factors, OUTER)? - start - parallel).max(0.0);
         self.factors.push(seconds * threads as f64 / (SIDE * FACTOR_NON_ZEROS) as f64);
-        let long_rows = run(&gen_options, &long_rows_script())?;
+        let long_rows = run(&fused_options, &long_rows_script())?;
         self.long_rows.push((per_operator(&long_rows, BY_ROWS)? - start - parallel).max(0.0));
-        let found = run(&gen_options, &found_script(half_cache_rows()))?;
+        let found = run(&fused_options, &found_script(half_cache_rows()))?;
         self.found.push((per_operator(&found, FUSED)? - start - parallel).max(0.0));
         let doubled = written_script(half_cache_rows(), FOUND_COLUMNS, "D = X * 2");
         let exponentials = written_script(WRITTEN_ROWS, LONG, "D = exp(X)");

@@ -52,10 +52,10 @@ const HELP: &str = "\
   bench levels [ROUNDS]              LLVM's levels of optimization: compile times, and times of operators
   bench narrow [MEGABYTES]           products of values narrower than doubles, beyond the caches
   bench primitives [NAME]            vector primitives against loops over single values
-  bench sparse [--rounds N] [--only TEXT] [--kept-apart] [--python PATH] [--calibrate]
+  bench sparse [--rounds N] [--only TEXT] [--kept-apart] [--python PATH] [--calibrate | --machine FILE]
                                      expressions over sparse matrices that people run, in every mode, by hand, and in SciPy where
-                                     python3, or the Python at PATH, has it; planned for a typical machine or for this one
-  bench cliffs [--seed N] [--count M] [--explain] [--case SEED:NUMBER] [--calibrate]
+                                     python3, or the Python at PATH, has it; planned for a typical machine, this one, or that of a file
+  bench cliffs [--seed N] [--count M] [--explain] [--case SEED:NUMBER] [--calibrate | --machine FILE]
                                      random expressions on which the cost-based plan loses to another mode
   fuzz TARGET [-- ARGUMENTS]         a fuzz target of fuzz/, with arguments for libFuzzer (-runs=N)
   help                               this text

@@ -364,18 +364,28 @@ fn typical_cache(kibibytes: f64, read: f64) -> Cache {
 }
 
 /// A current machine of eight cores and two memory channels: the paper's 32 GB/s for reads, half of that for writes
-/// (each written cache line is read first), and 4 GFLOP/s per thread, which is what streaming vector code sustains
-/// rather than a peak. A random value takes as long as a dozen of these, a quotient, which counts as 22, as four of them,
-/// a cell that is moved by itself as four, and short rows are within what they sustain. What sparse formats cost besides
-/// bytes is what calibration finds on machines at hand; lines of factors and second visits are left to those that it knows.
+/// (each written cache line is read first). Most else is about what calibration finds on machines with AVX2 and with AVX-512,
+/// rounded, and where they differ much, as in rates of computation, nearer to the lower of them. All operators start alike:
+/// what else it takes to start fused ones matters to the smallest alone, and differs most. Lines of factors and second
+/// visits of non-zeros are free: their prices decide between Outer and Row operators by less than they are off. Reading and
+/// computing hide each other nearly all of the time, and computing hides no writing.
 impl Default for Machine {
     fn default() -> Self {
         Machine {
             caches: [typical_cache(16.0, 96e9), typical_cache(384.0, 64e9), typical_cache(6144.0, 48e9)],
             memory: Bandwidth { read: 32e9, write: 16e9 },
-            compute: ComputeRates { random: 0.33e9, division: 22e9, reorganization: 1e9, ..ComputeRates::uniform(4e9) },
-            lanes: 1,
-            overlap: 1.0,
+            compute: ComputeRates {
+                arithmetic: 16e9,
+                row_arithmetic: 8e9,
+                division: 40e9,
+                function: 12e9,
+                product: 16e9,
+                matrix_product: 28e9,
+                random: 0.5e9,
+                reorganization: 1e9,
+            },
+            lanes: 4,
+            overlap: 0.9,
             exposed: 0.05,
             hidden_write: 0.0,
             sparse: SparseAccess {
@@ -393,9 +403,9 @@ impl Default for Machine {
                 fused: 2e-6,
                 fused_rows: 2e-6,
                 parallel: 0.0,
-                run: 0.0,
-                row: 0.0,
-                narrow: 0.0,
+                run: 1e-9,
+                row: 1.8e-9,
+                narrow: 0.7e-9,
             },
             once: OneTimeCosts { compile: 1e-3, fresh_page: 0.5e-6 },
             threads: 8,
