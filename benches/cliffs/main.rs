@@ -41,7 +41,6 @@ use world::{World, generator};
 /// How long one expression is reduced.
 const REDUCTION: Duration = Duration::from_secs(30);
 
-#[derive(Clone)]
 struct Options {
     seed: u64,
     count: u64,

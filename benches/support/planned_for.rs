@@ -6,10 +6,8 @@ use fuseline::{CompileOptions, Machine};
 use std::path::PathBuf;
 
 /// Which machine that is.
-#[derive(Clone, Default)]
 pub(crate) enum PlannedFor {
     /// A typical one.
-    #[default]
     Typical,
     /// This one, which is measured first.
     Calibrated,

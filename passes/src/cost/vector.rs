@@ -108,19 +108,17 @@ impl CostVector {
     /// that of the driver; of two sparse ones the other leaves out some of the driver's.
     fn count_stored(&mut self, context: &Context<'_>, root: HopId) {
         let is_sparse = |read: &&InputRead| stored_rows(context, read.id) > 0.0;
-        let stored = match (self.driver, self.inputs.iter().filter(is_sparse).count()) {
-            (Some(driver), 1) => {
-                let share = visits_of_pattern(self.inputs.len());
-                let is_row = |id: HopId| context.hop(id).size.rows == Some(1);
-                let asks_for_rows = self.inputs.iter().any(|read| read.id != driver && !is_row(read.id));
-                self.work.sparse_rows *= share;
-                self.work.non_zeros *= share;
-                self.work.leave_out(!asks_for_rows, false);
-                return;
-            }
-            _ => root,
-        };
-        self.work.count_stored(stored_non_zeros(context, stored), stored_rows(context, stored));
+        if let Some(driver) = self.driver
+            && self.inputs.iter().filter(is_sparse).count() == 1
+        {
+            let share = visits_of_pattern(self.inputs.len());
+            let is_row = |id: HopId| context.hop(id).size.rows == Some(1);
+            let asks_for_rows = self.inputs.iter().any(|read| read.id != driver && !is_row(read.id));
+            self.work.non_zeros *= share;
+            self.work.sparse_rows *= if asks_for_rows { share } else { 0.0 };
+            return;
+        }
+        self.work.count_stored(stored_non_zeros(context, root), stored_rows(context, root));
     }
 
     /// Counts the rows of an operator over the cells of `space`. What skips the zeros of a driver goes by non-zeros.
@@ -177,7 +175,12 @@ pub fn cost_vector(context: &Context<'_>, operator: &Operator) -> Option<CostVec
         (Space::Cells | Space::Rows, scheduled) => vector.count_rows(scheduled.as_ref(), &pass.space),
     }
     if let Some(scheduled) = scheduled.filter(|_| space == Space::Cells) {
-        vector.work.leave_out(!scheduled.asks_for_rows(), !scheduled.asks_for_columns());
+        if !scheduled.asks_for_rows() {
+            vector.work.sparse_rows = 0.0;
+        }
+        if !scheduled.asks_for_columns() {
+            vector.work.non_zeros = 0.0;
+        }
     }
     if space == Space::Cells && scheduled.is_some_and(|scheduled| scheduled.stores_cells()) {
         pass.count_new_pattern(context, &mut vector.work);

@@ -90,16 +90,6 @@ impl Work {
         self.stored_rows = rows.min(non_zeros);
     }
 
-    /// Leaves out what is done for rows that begin, or for columns of non-zeros, where nothing asks for these.
-    pub(super) fn leave_out(&mut self, rows: bool, columns: bool) {
-        if rows {
-            self.sparse_rows = 0.0;
-        }
-        if columns {
-            self.non_zeros = 0.0;
-        }
-    }
-
     /// Adds operations of a class that fill registers with the values of one row alone, of so many.
     pub(super) fn add_by_row(&mut self, class: OperationClass, flops: f64, row_values: f64) {
         self.add(class, flops);
