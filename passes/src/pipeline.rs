@@ -8,7 +8,7 @@ use crate::cost::{CostModel, Predictions};
 use crate::explore::explore;
 use crate::facts::{Context, TemplateLimits};
 use crate::replace::{CompiledCover, Replaced, replace};
-use crate::select::{FusionPlan, SearchLimits, SearchStats, SelectPolicy, select};
+use crate::select::{FusionPlan, Recall, SearchLimits, SearchStats, SelectPolicy, select_recalling};
 use crate::sketch::{InputSketches, SparsityEstimates};
 use crate::template::TEMPLATES;
 use fuseline_ir::cplan::VerifiedCPlan;
@@ -126,13 +126,18 @@ pub struct Planned {
 impl Planned {
     /// Explores a DAG and selects its fused operators.
     pub fn of(context: &Context<'_>, options: &OptimizerOptions) -> Planned {
-        Planned::within(context, options, &options.search_limits)
+        Planned::within(context, options, &options.search_limits, &mut Recall::default())
     }
 
-    /// [`Planned::of`] with limits of its own.
-    pub(crate) fn within(context: &Context<'_>, options: &OptimizerOptions, limits: &SearchLimits) -> Planned {
+    /// [`Planned::of`] with limits of its own, and with what was decided about other forms of the DAG.
+    pub(crate) fn within(
+        context: &Context<'_>,
+        options: &OptimizerOptions,
+        limits: &SearchLimits,
+        recall: &mut Recall,
+    ) -> Planned {
         let memo = explore(context, TEMPLATES);
-        let plan = select(context, &memo, options.policy, &options.model, limits);
+        let plan = select_recalling(context, &memo, options.policy, &options.model, limits, recall);
         Planned { memo, plan }
     }
 }

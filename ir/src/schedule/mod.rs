@@ -60,6 +60,9 @@ const MIN_UNIT: usize = 256;
 /// The most units of a block of these.
 const MAX_UNITS: usize = 32;
 
+/// Cells that take as long as a non-zero of rows of several matrices that are joined, or meet.
+const COMBINED_POSITION_CELLS: usize = 6;
+
 /// What of a fused operator and its main input decides how it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Profile {
@@ -249,7 +252,7 @@ impl Schedule {
             (Space::Cells, true) => Driver::NonZeros(cell_runs(profile)),
             (Space::Cells, false) if profile.keeps_rows || profile.keeps_columns => Driver::Cells,
             (Space::Cells, false) => Driver::Run,
-            (Space::Rows, true) => Driver::NonZeros(row_runs(&profile.row)),
+            (Space::Rows, true) => Driver::NonZeros(row_runs(profile)),
             (Space::Rows, false) => Driver::Rows { weight: profile.row.widest, whole: whole_rows(&profile.row) },
             (Space::Factors, true) => Driver::Samples { runs: sample_runs(profile.rank), rank: profile.rank },
             (Space::Factors, false) => Driver::Products { rank: profile.rank },
@@ -283,7 +286,8 @@ impl Schedule {
                 Sums::Private(partial_count(rows.saturating_mul(self.cols), cells))
             }
             Driver::Rows { weight, .. } => Sums::Private(partial_count(rows.saturating_mul(weight), cells)),
-            Driver::NonZeros(_) => Sums::Private(partial_count(weight_in_cells(non_zeros), cells)),
+            // Besides its non-zeros a row may have vectors that are computed for all columns.
+            Driver::NonZeros(runs) => Sums::Private(partial_count(runs.cells(rows, non_zeros), cells)),
         })
     }
 
@@ -411,16 +415,23 @@ pub fn leaves_out_empty_rows(empty: usize, rows: usize) -> bool {
 fn cell_runs(profile: &Profile) -> Runs {
     Runs {
         row_weight: (profile.keeps_rows || profile.combines_rows).then_some(1),
+        position_cells: position_cells(profile),
         cuts_rows: profile.flow != Flow::Rows && !profile.combines_rows,
         unit_weight: UNIT_CELLS,
         block_weight: BLOCK_NON_ZEROS,
     }
 }
 
+/// The cells that take as long as a non-zero.
+fn position_cells(profile: &Profile) -> usize {
+    if profile.combines_rows { COMBINED_POSITION_CELLS } else { weight_in_cells(1) }
+}
+
 /// Whole rows of non-zeros.
-fn row_runs(row: &RowProfile) -> Runs {
+fn row_runs(profile: &Profile) -> Runs {
     Runs {
-        row_weight: Some(row.longest_computed.max(1)),
+        row_weight: Some(profile.row.longest_computed.max(1)),
+        position_cells: position_cells(profile),
         cuts_rows: false,
         unit_weight: UNIT_CELLS,
         block_weight: BLOCK_NON_ZEROS,
@@ -433,7 +444,7 @@ fn sample_runs(rank: usize) -> Runs {
     let positions = (BLOCK_FLOPS / (2 * rank)).clamp(MIN_UNIT, MAX_UNITS * UNIT_POSITIONS);
     let unit_weight = positions.min((UNIT_FACTORS / rank).clamp(MIN_UNIT, UNIT_POSITIONS));
     let block_weight = unit_weight * positions.div_ceil(unit_weight);
-    Runs { row_weight: Some(1), cuts_rows: true, unit_weight, block_weight }
+    Runs { row_weight: Some(1), position_cells: weight_in_cells(1), cuts_rows: true, unit_weight, block_weight }
 }
 
 /// Rows of dense values.

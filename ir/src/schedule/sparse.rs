@@ -48,6 +48,8 @@ impl SparseRows<'_> {
 pub struct Runs {
     /// Weight of a row besides its positions; none where blocks and segments do not keep rows apart.
     pub row_weight: Option<usize>,
+    /// Cells that take as long as a position.
+    pub position_cells: usize,
     /// Whether rows longer than a unit may be cut.
     pub cuts_rows: bool,
     /// Weight of a unit, at most, unless a row that may not be cut weighs more.
@@ -59,7 +61,12 @@ pub struct Runs {
 impl Runs {
     /// The weight of rows with so many positions.
     pub(super) fn weight(&self, rows: usize, non_zeros: usize) -> usize {
-        non_zeros + rows * self.row_weight.unwrap_or(0)
+        non_zeros.saturating_add(rows.saturating_mul(self.row_weight.unwrap_or(0)))
+    }
+
+    /// The cells that take as long as rows with so many positions.
+    pub(super) fn cells(&self, rows: usize, non_zeros: usize) -> usize {
+        self.weight(rows, 0).saturating_add(non_zeros.saturating_mul(self.position_cells))
     }
 
     /// How many blocks there are of rows with so many positions, whichever row has them: at most `most`, where that is given.

@@ -64,7 +64,7 @@ fn offsets(lengths: &[usize]) -> Vec<usize> {
 }
 
 fn runs(row_weight: Option<usize>, cuts_rows: bool) -> Runs {
-    Runs { row_weight, cuts_rows, unit_weight: UNIT_CELLS, block_weight: BLOCK_CELLS }
+    Runs { row_weight, position_cells: 2, cuts_rows, unit_weight: UNIT_CELLS, block_weight: BLOCK_CELLS }
 }
 
 #[test]
@@ -207,6 +207,23 @@ fn blocks_are_known_without_data() {
             assert_eq!(schedule.blocks(rows, non_zeros), schedule.cut(rows_to_cut).len(), "{profile:?}");
         }
     }
+}
+
+/// Sums that few non-zeros do not pay for are kept apart where each row takes as long as the vectors that it has, or its
+/// non-zeros as long as it takes to combine them with others.
+#[test]
+fn what_sparse_rows_take_besides_visits_pays_for_private_sums() {
+    let sums = |longest_computed, combines_rows| {
+        let (rows, cols) = (100, 100_000);
+        let row = RowProfile { longest_computed, ..RowProfile::default() };
+        let (space, flow) = (Space::Rows, Flow::Sums { cells: cols });
+        let base = profiles(rows, cols)[0];
+        let profile = Profile { space, flow, row, combines_rows, runs_over_non_zeros: true, ..base };
+        Schedule::of(&profile).sums(rows, 1000 * rows)
+    };
+    assert_eq!(sums(1, false), Some(Sums::Private(1)));
+    assert_eq!(sums(1, true), Some(Sums::Private(2)));
+    assert_eq!(sums(100_000, false), Some(Sums::Private(MAX_PARTIALS)));
 }
 
 #[test]

@@ -107,6 +107,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
             length,
             short_rows,
             last_lanes,
+            reads_columns: false,
             ahead,
             inputs,
             constants,
@@ -265,11 +266,30 @@ impl<'ctx> Emitter<'_, 'ctx> {
 impl<'ctx> Loop<'_, 'ctx> {
     /// The loop, as one run where rows are narrow and it has a form for that.
     fn narrow_or_row_loop(&self, emitter: &mut Emitter<'_, 'ctx>) -> Emit<()> {
+        if self.fused.extent == Extent::Rows {
+            return self.loop_over_rows(emitter);
+        }
         if !self.fused.has_narrow_form(emitter.plan) {
             return self.row_loop(emitter);
         }
         let has_narrow_rows = self.has_narrow_rows(emitter)?;
         emitter.either(has_narrow_rows, |emitter| self.narrow_loop(emitter), |emitter| self.row_loop(emitter))
+    }
+
+    /// The loop over values of rows: where those that it reads from matrices follow each other, they are loaded as registers,
+    /// which take a fraction of the time of as many values that may lie apart.
+    fn loop_over_rows(&self, emitter: &mut Emitter<'_, 'ctx>) -> Emit<()> {
+        let mut strides = Vec::new();
+        let values = self.inputs.iter().map(|input| input.node).chain(self.fused.nodes.iter().copied());
+        for id in values.filter(|&id| matches!(emitter.plan.nodes[id], CNode::SideRowScalar(..))) {
+            strides.push(emitter.input_view(id)?.row_stride);
+        }
+        if strides.is_empty() {
+            return self.row_loop(emitter);
+        }
+        let are_columns = emitter.are_equal(strides, emitter.index(1))?;
+        let over_columns = Loop { reads_columns: true, ..self.clone() };
+        emitter.either(are_columns, |emitter| over_columns.row_loop(emitter), |emitter| self.row_loop(emitter))
     }
 
     /// The loop, row by row.
@@ -343,13 +363,17 @@ impl<'ctx> Loop<'_, 'ctx> {
             let source = match cursor {
                 Some(cursor) if view.is_wide => Source::Run(cursor.current()),
                 Some(cursor) => Source::Uniform(emitter.broadcast(cursor.current())?),
-                None if view.is_packed => Source::Run(view.pointer),
+                None if view.is_packed || self.reads_columns => Source::Run(view.pointer),
                 None => Source::Strided(view.pointer, view.row_stride),
             };
             sources.insert(node, source);
         }
         for &id in &self.fused.nodes {
             if let Some(source) = emitter.found_per_row(id, row, over_rows)? {
+                let source = match source {
+                    Source::Strided(first, _) if self.reads_columns => Source::Run(first),
+                    source => source,
+                };
                 sources.insert(id, source);
             }
         }

@@ -57,6 +57,7 @@ pub(super) struct LoopInput<'ctx> {
 }
 
 /// Everything about a loop that does not change from row to row.
+#[derive(Clone)]
 pub(super) struct Loop<'a, 'ctx> {
     pub(super) fused: &'a FusedLoop,
     pub(super) rows: IntValue<'ctx>,
@@ -66,6 +67,8 @@ pub(super) struct Loop<'a, 'ctx> {
     pub(super) short_rows: Option<Mask<'ctx>>,
     /// The lanes of the last register of a row, if that is a part of one, where the rest of a row has code of its own.
     pub(super) last_lanes: Option<Mask<'ctx>>,
+    /// Whether the values of rows that the loop reads from matrices follow each other, as they do in a column.
+    pub(super) reads_columns: bool,
     pub(super) ahead: Ahead<'ctx>,
     pub(super) inputs: Vec<LoopInput<'ctx>>,
     pub(super) constants: HashMap<CNodeId, Source<'ctx>>,

@@ -8,10 +8,13 @@ use super::sparse_rows::SparseRows;
 use super::sweeps::{Sweep, sweeps};
 use super::work::{
     JOINED_ROW_START, MET_ROW_START, Work, basic_class, cell_flops, cell_runs, dense_flops, flops, fused_class,
-    narrow_rows, product_share, row_class, runs, share_of_merge, takes_short_rows,
+    is_matrix_product, narrow_rows, product_share, row_class, runs, share_of_merge, takes_short_rows, tile_class,
 };
 use crate::cover::{Hops, Operator};
-use crate::facts::{Context, SCALAR_BYTES, bytes_of, cells, has_short_rows, sparsity, stored_non_zeros, stored_rows};
+use crate::facts::{
+    Context, SCALAR_BYTES, bytes_of, cells, has_short_rows, is_outer_product_like, sparsity, stored_non_zeros,
+    stored_rows,
+};
 use crate::hops::{over_windows, untransposed};
 use crate::machine::OperationClass;
 use fuseline_ir::hop::{Hop, HopId, HopOp};
@@ -230,9 +233,11 @@ impl<'a> CellPass<'a> {
         let CellPass { operator, ref space, driver, share, is_tiled, .. } = *self;
         let mut work = Work::default();
         for &id in &operator.members {
-            let class = if is_tiled { basic_class(context, id) } else { fused_class(context, id) };
+            let class = if is_tiled { tile_class(context, id) } else { fused_class(context, id) };
             work.add(class, cell_flops(context, id, space, self.share_computed(context, id)));
-            work.runs += cell_runs(context, id, space, share);
+            // A tile is multiplied with a factor as a whole.
+            let is_begun = !is_tiled || !is_matrix_product(context, id) || is_outer_product_like(context, id);
+            work.runs += if is_begun { cell_runs(context, id, space, share) } else { 0.0 };
         }
         let read = |id: HopId| match self.share_searched(context, id) {
             _ if self.is_visited_in_part(context, id) => share,

@@ -184,6 +184,16 @@ pub(super) fn basic_class(context: &Context<'_>, id: HopId) -> OperationClass {
     }
 }
 
+/// Whether an operator is a product, but for inner ones.
+pub(super) fn is_matrix_product(context: &Context<'_>, id: HopId) -> bool {
+    context.hop(id).op == HopOp::MatMul && !is_inner_product(context, id)
+}
+
+/// The class of an operator as a member of one over tiles of products, which are multiplied from packed panels.
+pub(super) fn tile_class(context: &Context<'_>, id: HopId) -> OperationClass {
+    if is_matrix_product(context, id) { OperationClass::MatrixProduct } else { fused_class(context, id) }
+}
+
 /// The share of the time of operations of this class that those of an operator take.
 pub(super) fn product_share(context: &Context<'_>, id: HopId, class: OperationClass) -> f64 {
     if class == OperationClass::Product { context.operation(id).product_share } else { 1.0 }
@@ -223,7 +233,7 @@ pub(super) fn runs(context: &Context<'_>, id: HopId, is_by_rows: bool) -> f64 {
 /// is one.
 pub(super) fn cell_runs(context: &Context<'_>, id: HopId, space: &SizeInfo, scale: f64) -> f64 {
     match context.hop(id).op {
-        HopOp::MatMul if !is_inner_product(context, id) => cells(space) * scale,
+        HopOp::MatMul if is_matrix_product(context, id) => cells(space) * scale,
         HopOp::AggUnary(_, Direction::Row | Direction::Col) => runs(context, id, false),
         _ => 0.0,
     }
@@ -263,7 +273,7 @@ pub(super) fn least_seconds(
         _ => least(id),
     };
     let flops = dense_flops(context, id) * scale;
-    [fused_class(context, id), row_class(context, id), basic_class(context, id)]
+    [fused_class(context, id), row_class(context, id), basic_class(context, id), tile_class(context, id)]
         .into_iter()
         .map(|class| machine.compute_time(class, flops * product_share(context, id, class)))
         .fold(f64::INFINITY, f64::min)

@@ -15,7 +15,7 @@ mod tests;
 use crate::explain::plan_text;
 use crate::pipeline::{OptimizerOptions, Planned};
 use crate::rewrite::{Choices, Form, Forms, RewriteOptions, RewriteReport, Tried};
-use crate::select::{SearchLimits, SelectPolicy};
+use crate::select::{Recall, SearchLimits, SelectPolicy};
 use fuseline_ir::hop::{Hop, HopDag};
 
 use price::Price;
@@ -71,6 +71,8 @@ struct Search<'a> {
     exhausted: u32,
     /// Groups that plan selection visited for all forms so far.
     visits: u64,
+    /// What was decided about the parts that forms have in common.
+    recall: Recall,
 }
 
 /// So many forms may use up the whole budget of plan selection: the one that rewriting prefers, and the one as written.
@@ -82,7 +84,17 @@ const LEAST_STEPS: u64 = 64;
 
 impl<'a> Search<'a> {
     fn new(forms: &'a Forms, options: &'a OptimizerOptions) -> Self {
-        Search { forms, options, priced: Vec::new(), names: Vec::new(), best: 0, explored: 0, exhausted: 0, visits: 0 }
+        Search {
+            forms,
+            options,
+            priced: Vec::new(),
+            names: Vec::new(),
+            best: 0,
+            explored: 0,
+            exhausted: 0,
+            visits: 0,
+            recall: Recall::default(),
+        }
     }
 
     /// How far plan selection looks at the next form.
@@ -106,7 +118,7 @@ impl<'a> Search<'a> {
             return false;
         }
         let context = self.options.context(&form.dag);
-        let planned = Planned::within(&context, self.options, &self.limits());
+        let planned = Planned::within(&context, self.options, &self.limits(), &mut self.recall);
         self.exhausted += u32::from(planned.plan.stats().exhausted > 0);
         self.visits += planned.plan.visits;
         let price = Price::of(&context, &planned.plan, self.options, form.cost);

@@ -379,7 +379,7 @@ impl Default for Machine {
                 row_arithmetic: 8e9,
                 division: 40e9,
                 function: 12e9,
-                product: 16e9,
+                product: 24e9,
                 matrix_product: 28e9,
                 random: 0.5e9,
                 reorganization: 1e9,

@@ -2,13 +2,23 @@
 //!
 //! Work is counted in groups visited, never in time, so that plans are reproducible. What a search may visit is in
 //! proportion to the partition: where it ends, the exact solver gives way to pruned enumeration, and this to the better
-//! heuristic, improved as far as the rest allows.
+//! heuristic, improved as far as the rest allows. Nor does it take longer than a better plan may gain in a hundred executions,
+//! beyond a share that every search has: blocks over little data are optimised in a moment.
 
 use super::limits::{Budget, SearchLimits};
 use std::cell::Cell;
 
 /// Visits of groups that a plan of a partition takes by group: it is bounded, and its operators are looked up or priced.
 const VISITS_PER_PLAN: u64 = 8;
+
+/// Seconds of a visit, about.
+const VISIT_SECONDS: f64 = 50e-9;
+
+/// How often a plan is taken to run when its search must not take longer than it may gain.
+const EXECUTIONS: f64 = 100.0;
+
+/// The share of the visits that limits allow which a search has whatever it may gain.
+const LEAST_SHARE: u64 = 8;
 
 /// Visits per plan, on average, that no search for plans exceeds, however many it may take.
 const MOST_VISITS_PER_PLAN: u64 = 1000;
@@ -45,6 +55,14 @@ impl Effort {
         Effort { visits: all.visits.min(limits.visits.saturating_mul(groups as u64)), ..all }
     }
 
+    /// A part of the search that may gain so many seconds, with what is left, but no more than is worth that; what it takes
+    /// is spent.
+    pub(super) fn in_proportion<T>(&self, gain: f64, part: impl FnOnce(&Effort) -> T) -> T {
+        let worth = if gain.is_nan() { u64::MAX } else { (gain * EXECUTIONS / VISIT_SECONDS) as u64 };
+        let visits = self.left().min(worth.max(self.visits / LEAST_SHARE));
+        self.spending(&Effort { budget: self.budget, visits, spent: Cell::new(0) }, part)
+    }
+
     /// Half of what is left, for a part of the search that must leave something to the next one.
     pub(super) fn half(&self) -> Effort {
         Effort { budget: self.budget, visits: self.left() / 2, spent: Cell::new(0) }
@@ -52,9 +70,13 @@ impl Effort {
 
     /// A part of the search with half of what is left; what it takes of that is spent.
     pub(super) fn in_half<T>(&self, part: impl FnOnce(&Effort) -> T) -> T {
-        let half = self.half();
-        let result = part(&half);
-        self.spend(half.spent());
+        self.spending(&self.half(), part)
+    }
+
+    /// A part of the search with an effort of its own; what it takes of that is spent.
+    fn spending<T>(&self, own: &Effort, part: impl FnOnce(&Effort) -> T) -> T {
+        let result = part(own);
+        self.spend(own.spent());
         result
     }
 
@@ -98,6 +120,18 @@ mod tests {
         let limits = SearchLimits { budget: Budget::of(10), visits: 100, ..SearchLimits::default() };
         assert_eq!(Effort::of_groups(&limits, 7).left(), 700);
         assert_eq!(Effort::of_groups(&limits, 1_000_000).left(), 10 * MOST_VISITS_PER_PLAN);
+    }
+
+    #[test]
+    fn a_part_takes_no_longer_than_it_may_gain_unless_that_is_little() {
+        let whole = Effort { budget: Budget::of(10), visits: 8_000, spent: Cell::new(3_000) };
+        let left = |gain| whole.in_proportion(gain, Effort::left);
+        assert_eq!(left(0.0), 1_000);
+        assert_eq!(left(2_000.0 * VISIT_SECONDS / EXECUTIONS), 2_000);
+        assert_eq!(left(1.0), 5_000);
+        assert_eq!(left(f64::NAN), 5_000);
+        whole.in_proportion(1.0, |part| part.spend(70));
+        assert_eq!(whole.spent(), 3_070);
     }
 
     #[test]

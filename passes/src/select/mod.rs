@@ -18,6 +18,8 @@ mod outline;
 mod prune;
 mod random;
 mod reachability;
+mod recall;
+mod renumber;
 mod repetition;
 mod search;
 mod shares;
@@ -42,6 +44,7 @@ use std::str::FromStr;
 
 pub use certificate::{CertificateError, check_bounds, check_plan};
 pub use limits::{Budget, Enumeration, FoundBy, SearchLimits};
+pub(crate) use recall::Recall;
 pub use statistics::SearchStats;
 
 /// Relative difference of seconds that the order of sums explains.
@@ -95,7 +98,7 @@ impl FromStr for SelectPolicy {
 pub type PlanAssignment = Vec<bool>;
 
 /// The decision for one partition.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PartitionPlan {
     /// The partition.
     pub partition: PlanPartition,
@@ -197,15 +200,30 @@ pub fn select(
     model: &CostModel,
     limits: &SearchLimits,
 ) -> FusionPlan {
+    select_recalling(context, memo, policy, model, limits, &mut Recall::default())
+}
+
+/// [`select`], without deciding again what was decided about other forms of the DAG.
+pub(crate) fn select_recalling(
+    context: &Context<'_>,
+    memo: &MemoTable,
+    policy: SelectPolicy,
+    model: &CostModel,
+    limits: &SearchLimits,
+    recall: &mut Recall,
+) -> FusionPlan {
     let mut memo = prepare(context, memo, policy);
     prune_impossible(context, model, &mut memo);
+    let mut recall = recall.of_form(context);
     // Phase 1 of 3: each partition by itself.
-    let mut scratch = Bump::new();
     let mut partitions = Vec::new();
+    let mut visits = 0;
     for partition in &search_partitions(context, &memo, policy, limits) {
-        let search = PartitionSearch::new(context, &memo, partition, model, &scratch);
-        partitions.push(search.decide(policy, limits));
-        scratch.reset();
+        let (plan, taken) = recall.partition(context, &memo, partition, limits, |limits| {
+            PartitionSearch::new(context, &memo, partition, model, &Bump::new()).decide(policy, limits)
+        });
+        partitions.push(plan);
+        visits += taken;
     }
     // Phase 2 of 3: aggregates merged greedily.
     let (passes, merging) = if merges(policy, limits) {
@@ -213,11 +231,10 @@ pub fn select(
     } else {
         (Vec::new(), 0)
     };
-    let visits = partitions.iter().map(|plan| plan.stats.visits).sum::<u64>() + merging;
-    let mut chosen = Chosen { partitions, passes, bound: 0.0, visits };
+    let mut chosen = Chosen { partitions, passes, bound: 0.0, visits: visits + merging };
     // Phase 3 of 3: aggregates and the operators of their partitions decided together.
     if is_exact(policy, limits) {
-        chosen = exact::Arranger { context, memo: &memo, model, limits }.arrange(chosen);
+        chosen = exact::Arranger { context, memo: &memo, model, limits }.arrange(chosen, &mut recall);
     }
     chosen.into_plan(context, model)
 }

@@ -106,9 +106,6 @@ impl<'a> PartitionSearch<'a> {
     }
 
     /// The cheapest plan that a heuristic, the exact solver or, where the effort of these ends, enumeration finds.
-    ///
-    /// Interesting points are decided first: other edges are worth reading from memory now and then, and a good plan rules
-    /// most of them out.
     fn decide_exactly(&self, space: &SearchSpace<'_>, limits: &SearchLimits, effort: &Effort) -> PartitionPlan {
         // Often a heuristic costs what the bound allows: then there is nothing to search.
         let first = effort.in_half(|effort| enumerate::first_plan(space, effort)).into_plan(space);
@@ -116,7 +113,24 @@ impl<'a> PartitionSearch<'a> {
             return first;
         }
         let lower_bound = first.bound;
-        let mut best = first.or_cheaper(self.unfused());
+        let best = first.or_cheaper(self.unfused());
+        let gain = best.seconds - lower_bound;
+        effort.in_proportion(gain, |effort| self.improve_exactly(best, lower_bound, space, limits, effort))
+    }
+
+    /// The cheapest plan that the exact solver or enumeration finds, at least as cheap as this one. None takes less than
+    /// the lower bound.
+    ///
+    /// Interesting points are decided first: other edges are worth reading from memory now and then, and a good plan rules
+    /// most of them out.
+    fn improve_exactly(
+        &self,
+        mut best: PartitionPlan,
+        lower_bound: f64,
+        space: &SearchSpace<'_>,
+        limits: &SearchLimits,
+        effort: &Effort,
+    ) -> PartitionPlan {
         let points =
             effort.in_half(|effort| exact::solve(self, effort, slack(best.seconds, lower_bound), Decided::Points));
         let are_points_decided = points.as_ref().is_some_and(PartitionPlan::is_optimal);

@@ -370,6 +370,22 @@ fn wide_factors_make_work_for_several_threads() {
     assert_eq!([4, 80].map(is_shared), [false, true]);
 }
 
+/// Tiles of products are multiplied as matrices are, with a factor again, and each of their cells is begun once.
+#[test]
+fn tiles_of_products_are_multiplied_as_a_whole() {
+    let mut d = Dag::default();
+    let (w, u, v) = (d.sparse("W", 500, 400, 500 * 400), d.read("U", 500, 10), d.read("V", 400, 10));
+    let transposed = d.t(v);
+    let product = d.matmul(u, transposed);
+    let weighted = d.mult(w, product);
+    let by_factor = d.matmul(weighted, v);
+    let members = [transposed, product, weighted, by_factor];
+    let work = vector_of(&d.dag, Some(TemplateType::Outer), &members, &[w, u, v]).work;
+    assert_close(work.flops_of(OperationClass::MatrixProduct), 2.0 * 2.0 * 10.0 * 500.0 * 400.0);
+    assert_close(work.flops_of(OperationClass::Product), 0.0);
+    assert_close(work.runs, 500.0 * 400.0);
+}
+
 /// Products read through transposes, and what gives a value for each row does nothing else with it.
 #[test]
 fn rows_of_sparse_matrices_are_begun_where_they_lie() {

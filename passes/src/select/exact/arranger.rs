@@ -8,7 +8,8 @@
 
 use super::super::effort::Effort;
 use super::super::entry::Member;
-use super::super::multi_aggregate::{self, Pass, are_independent, outside_partitions};
+use super::super::multi_aggregate::{self, Arranged, Arrangement, Pass, are_independent, outside_partitions};
+use super::super::recall::{Arrangeable, RecallFor};
 use super::super::search::PartitionSearch;
 use super::super::{Chosen, PartitionPlan, ROUNDING, SearchLimits};
 use super::components::{Component, components};
@@ -38,6 +39,7 @@ const MAX_UNIONS_OF_ALL: usize = 128;
 const MAX_SOLVED: usize = 16;
 
 /// Decides about multi-aggregates, within these limits for each component.
+#[derive(Clone, Copy)]
 pub(in crate::select) struct Arranger<'a> {
     pub(in crate::select) context: &'a Context<'a>,
     pub(in crate::select) memo: &'a MemoTable,
@@ -55,24 +57,9 @@ struct Sharing {
 /// Aggregates of a component, as bits.
 type AggregateSet = u32;
 
-/// A component's plans and passes in the place of those before.
-struct Arrangement {
-    operators: Vec<Operator>,
-    /// All passes, of other components, too.
-    passes: Vec<Pass>,
-}
-
-/// What comes of arranging a component.
-struct Arranged {
-    /// Seconds that nothing undercuts, multi-aggregates included.
-    bound: f64,
-    /// None where nothing cheaper was found.
-    better: Option<Arrangement>,
-}
-
 impl Arranger<'_> {
     /// Replaces plans and passes where others are cheaper together, and bounds what all of them take.
-    pub(in crate::select) fn arrange(&self, mut chosen: Chosen) -> Chosen {
+    pub(in crate::select) fn arrange(&self, mut chosen: Chosen, recall: &mut RecallFor<'_>) -> Chosen {
         let outside = outside_partitions(self.context, &chosen.partitions);
         chosen.bound = self.unmerged_bound(chosen.partitions.iter(), &outside);
         for component in components(self.context, &chosen.partitions) {
@@ -81,11 +68,20 @@ impl Arranger<'_> {
                 // A constraint forbids every plan, with passes or without.
                 return Chosen { bound: f64::INFINITY, ..chosen };
             }
-            let members: usize = component.plans(&chosen.partitions).map(|plan| plan.partition.members.len()).sum();
-            let effort = Effort::of_groups(self.limits, members + component.outside.len());
-            let Arranged { bound, better } = self.arrange_component(&component, &chosen, unmerged, &effort);
+            let arrangeable = Arrangeable {
+                plans: component.plans(&chosen.partitions).collect(),
+                outside: &component.outside,
+                passes: &chosen.passes,
+            };
+            let (Arranged { bound, better }, visits) =
+                recall.arrangement(self.context, self.memo, &arrangeable, self.limits, |limits| {
+                    let arranger = Arranger { limits, ..*self };
+                    let effort = Effort::of_groups(limits, component.size(&chosen.partitions));
+                    let arranged = arranger.arrange_component(&component, &chosen, unmerged, &effort);
+                    (arranged, effort.spent())
+                });
             chosen.bound += bound - unmerged;
-            chosen.visits += effort.spent();
+            chosen.visits += visits;
             if let Some(Arrangement { operators, passes }) = better {
                 for &number in &component.partitions {
                     self.replace(&mut chosen.partitions[number], &operators);

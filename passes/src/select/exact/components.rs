@@ -60,6 +60,11 @@ impl Component {
         self.partitions.iter().map(|&number| &partitions[number])
     }
 
+    /// How many groups and aggregates there are to decide about.
+    pub(super) fn size(&self, partitions: &[PartitionPlan]) -> usize {
+        self.plans(partitions).map(|plan| plan.partition.members.len()).sum::<usize>() + self.outside.len()
+    }
+
     /// Whether a pass computes one of its aggregates.
     pub(super) fn has_aggregate_of(&self, pass: &Pass) -> bool {
         pass.operator.roots.iter().any(|root| self.aggregates.binary_search(root).is_ok())

@@ -6,6 +6,7 @@
 //! a product `t(X) %*% S`, and aggregates by column.
 //! Given the operators, they are merged greedily ([`greedy`]). The exact solver decides about both at once.
 
+mod arranged;
 mod greedy;
 mod independence;
 mod pass;
@@ -17,6 +18,7 @@ use crate::facts::{Context, can_share_pass};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use fuseline_ir::hop::{FusionCover, HopId};
 
+pub(super) use arranged::{Arranged, Arrangement};
 pub(super) use greedy::greedy;
 pub(super) use independence::are_independent;
 pub(super) use pass::Pass;

@@ -1,5 +1,6 @@
 //! A pass over cells or rows that computes an aggregate, or several.
 
+use super::super::renumber::Renumbered;
 use crate::cost::CostModel;
 use crate::cover::{Operator, outside_inputs};
 use crate::facts::{Context, aggregated_rows, aggregates_all_cells};
@@ -18,7 +19,7 @@ enum Extent {
 }
 
 /// Aggregates to be computed together, by these operators.
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 pub(in crate::select) struct Pass {
     space: Extent,
     /// What computes them, with the template of the space where they are several.
@@ -137,6 +138,12 @@ impl Pass {
         }
         self.alone += other.alone;
         true
+    }
+}
+
+impl Renumbered for Pass {
+    fn renumbered(&self, id: &dyn Fn(HopId) -> Option<HopId>) -> Option<Self> {
+        Some(Pass { operator: self.operator.renumbered(id)?, ..*self })
     }
 }
 
