@@ -279,9 +279,9 @@ impl<'ctx> Loop<'_, 'ctx> {
     /// The loop over values of rows: where those that it reads from matrices follow each other, they are loaded as registers,
     /// which take a fraction of the time of as many values that may lie apart.
     fn loop_over_rows(&self, emitter: &mut Emitter<'_, 'ctx>) -> Emit<()> {
-        let mut strides = Vec::new();
-        let values = self.inputs.iter().map(|input| input.node).chain(self.fused.nodes.iter().copied());
-        for id in values.filter(|&id| matches!(emitter.plan.nodes[id], CNode::SideRowScalar(..))) {
+        let read = self.inputs.iter().map(|input| input.view).filter(|view| !view.is_packed);
+        let mut strides: Vec<IntValue<'ctx>> = read.map(|view| view.row_stride).collect();
+        for &id in self.fused.nodes.iter().filter(|&&id| matches!(emitter.plan.nodes[id], CNode::SideRowScalar(..))) {
             strides.push(emitter.input_view(id)?.row_stride);
         }
         if strides.is_empty() {

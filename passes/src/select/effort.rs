@@ -17,7 +17,7 @@ const VISIT_SECONDS: f64 = 50e-9;
 /// How often a plan is taken to run when its search must not take longer than it may gain.
 const EXECUTIONS: f64 = 100.0;
 
-/// The share of the visits that limits allow which a search has whatever it may gain.
+/// Of so many visits that limits allow a search has one, whatever it may gain.
 const LEAST_SHARE: u64 = 8;
 
 /// Visits per plan, on average, that no search for plans exceeds, however many it may take.
