@@ -363,19 +363,18 @@ impl<'ctx> Loop<'_, 'ctx> {
             let source = match cursor {
                 Some(cursor) if view.is_wide => Source::Run(cursor.current()),
                 Some(cursor) => Source::Uniform(emitter.broadcast(cursor.current())?),
-                None if view.is_packed || self.reads_columns => Source::Run(view.pointer),
+                None if view.is_packed => Source::Run(view.pointer),
                 None => Source::Strided(view.pointer, view.row_stride),
             };
             sources.insert(node, source);
         }
         for &id in &self.fused.nodes {
             if let Some(source) = emitter.found_per_row(id, row, over_rows)? {
-                let source = match source {
-                    Source::Strided(first, _) if self.reads_columns => Source::Run(first),
-                    source => source,
-                };
                 sources.insert(id, source);
             }
+        }
+        if self.reads_columns {
+            sources.values_mut().for_each(Source::follow);
         }
         let mut writes = Vec::new();
         for (write, cursor) in self.writes.iter().zip(&cursors.writes) {

@@ -21,6 +21,15 @@ pub(super) enum Source<'ctx> {
     Numbers(IntValue<'ctx>),
 }
 
+impl Source<'_> {
+    /// Takes values that lie a stride apart for neighbours, which those of a column are.
+    pub(super) fn follow(&mut self) {
+        if let Source::Strided(first, _) = *self {
+            *self = Source::Run(first);
+        }
+    }
+}
+
 /// Where a reduction's value goes.
 #[derive(Clone, Copy)]
 pub(super) enum ReducedInto {

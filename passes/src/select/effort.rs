@@ -60,12 +60,17 @@ impl Effort {
     pub(super) fn in_proportion<T>(&self, gain: f64, part: impl FnOnce(&Effort) -> T) -> T {
         let worth = if gain.is_nan() { u64::MAX } else { (gain * EXECUTIONS / VISIT_SECONDS) as u64 };
         let visits = self.left().min(worth.max(self.visits / LEAST_SHARE));
-        self.spending(&Effort { budget: self.budget, visits, spent: Cell::new(0) }, part)
+        self.spending(&self.with_visits(visits), part)
     }
 
     /// Half of what is left, for a part of the search that must leave something to the next one.
     pub(super) fn half(&self) -> Effort {
-        Effort { budget: self.budget, visits: self.left() / 2, spent: Cell::new(0) }
+        self.with_visits(self.left() / 2)
+    }
+
+    /// So many visits, with the same steps of each search.
+    fn with_visits(&self, visits: u64) -> Effort {
+        Effort { budget: self.budget, visits, spent: Cell::new(0) }
     }
 
     /// A part of the search with half of what is left; what it takes of that is spent.

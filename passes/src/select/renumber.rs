@@ -9,7 +9,7 @@ use smallvec::{Array, SmallVec};
 
 /// What is about operators of a DAG.
 pub(super) trait Renumbered: Sized {
-    /// The same about the operators with these ids, which keep the order; none if one has none.
+    /// What it says, about the operators with these ids, which keep the order; none if one has none.
     fn renumbered(&self, id: &dyn Fn(HopId) -> Option<HopId>) -> Option<Self>;
 }
 
