@@ -84,10 +84,12 @@ impl CombinedRows {
         self.reserve(matrices.iter().map(|matrix| matrix.non_zeros(numbers, rows)).sum());
         let mut count = 0;
         for number in (0..rows).map(|r| numbers.get(r)) {
-            count += match &matrices[..] {
-                matrices if in_any_order => self.join_in_any_order(count, matrices, number, joining.width),
-                [left, right] => self.join_two(count, left.row(number), right.row(number)),
-                matrices => self.join_several(count, matrices, number),
+            count += match (&matrices[..], in_any_order) {
+                ([left, right], _) => {
+                    self.join_two(count, left.row(number), right.row(number), in_any_order.then_some(joining.width))
+                }
+                (matrices, true) => self.join_in_any_order(count, matrices, number, joining.width),
+                (matrices, false) => self.join_several(count, matrices, number),
             };
             self.offsets.push(count);
         }
@@ -166,14 +168,24 @@ impl CombinedRows {
         count
     }
 
-    fn join_two(&mut self, start: usize, left: SparseRow<'_>, right: SparseRow<'_>) -> usize {
+    /// Joins two rows, in any order where a dense row of some width may hold one of them.
+    fn join_two(
+        &mut self,
+        start: usize,
+        left: SparseRow<'_>,
+        right: SparseRow<'_>,
+        width_in_any_order: Option<usize>,
+    ) -> usize {
         let [left_cells, right_cells] = &mut self.values[..] else { unreachable!("two matrices have two values") };
         let cells = JoinedCells {
             columns: &mut self.columns[start..],
             left: &mut left_cells[start..],
             right: &mut right_cells[start..],
         };
-        left.join(right, cells)
+        match width_in_any_order {
+            Some(width) => self.dense_row.join(left, right, width, cells),
+            None => left.join(right, cells),
+        }
     }
 
     /// Meets a row of the first matrix, or a part of it, with the rows of the others; how many positions are left.

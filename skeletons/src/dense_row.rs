@@ -86,6 +86,23 @@ impl DenseRow {
         count
     }
 
+    /// Writes the cells of two rows of at most [`MANY`] columns wherever one of them has a position: at those of the longer
+    /// one, and behind these at what the other one adds, but for stored zeros; how many these are.
+    pub(crate) fn join(
+        &mut self,
+        left: SparseRow<'_>,
+        right: SparseRow<'_>,
+        width: usize,
+        out: JoinedCells<'_>,
+    ) -> usize {
+        self.make_room(width);
+        let out = Joined::of(left, right, out);
+        match self.cells.first_chunk_mut::<MANY>() {
+            Some(cells) => out.write(cells),
+            None => out.write(self.cells.first_chunk_mut::<FEW>().expect("few or many")),
+        }
+    }
+
     /// Writes the cells of a sparse row in some columns to `out`; whether it did: not if a short row's columns are not
     /// told apart.
     pub(crate) fn gather(&mut self, row: SparseRow<'_>, wanted: Wanted<'_>, out: &mut [f64]) -> bool {
@@ -150,6 +167,59 @@ fn meet<const N: usize>(cells: &mut [f64; N], row: SparseRow<'_>, other: SparseR
         cells[j as usize % N] = 0.0;
     }
     count
+}
+
+/// Positions from which on it pays to call functions that copy columns and values.
+const COPIED: usize = 16;
+
+/// Two rows that are joined.
+struct Joined<'r, 'o> {
+    long: SparseRow<'r>,
+    short: SparseRow<'r>,
+    columns: &'o mut [u32],
+    of_long: &'o mut [f64],
+    of_short: &'o mut [f64],
+}
+
+impl<'r, 'o> Joined<'r, 'o> {
+    fn of(left: SparseRow<'r>, right: SparseRow<'r>, out: JoinedCells<'o>) -> Self {
+        let JoinedCells { columns, left: of_left, right: of_right } = out;
+        let most = left.len() + right.len();
+        let (columns, of_left, of_right) = (&mut columns[..most], &mut of_left[..most], &mut of_right[..most]);
+        if left.len() >= right.len() {
+            Joined { long: left, short: right, columns, of_long: of_left, of_short: of_right }
+        } else {
+            Joined { long: right, short: left, columns, of_long: of_right, of_short: of_left }
+        }
+    }
+
+    /// Writes the short row to cells, takes from them what is in the columns of the long one, and then what is left: no
+    /// branch depends on where rows meet.
+    fn write<const N: usize>(self, cells: &mut [f64; N]) -> usize {
+        let Joined { long, short, columns, of_long, of_short } = self;
+        for (&j, &value) in short.columns.iter().zip(short.values) {
+            cells[j as usize % N] = value;
+        }
+        let positions = long.columns.iter().zip(&mut *of_short);
+        if long.len() >= COPIED {
+            columns[..long.len()].copy_from_slice(long.columns);
+            of_long[..long.len()].copy_from_slice(long.values);
+            positions.for_each(|(&j, of_short)| *of_short = std::mem::take(&mut cells[j as usize % N]));
+        } else {
+            let copies = columns.iter_mut().zip(of_long.iter_mut()).zip(long.values);
+            for ((&j, of_short), ((column, of_long), &value)) in positions.zip(copies) {
+                (*column, *of_long, *of_short) = (j, value, std::mem::take(&mut cells[j as usize % N]));
+            }
+        }
+        let mut count = long.len();
+        for &j in short.columns {
+            // What has been taken is overwritten by what comes next.
+            let value = std::mem::take(&mut cells[j as usize % N]);
+            (columns[count], of_long[count], of_short[count]) = (j, 0.0, value);
+            count += usize::from(value.to_bits() != 0);
+        }
+        count
+    }
 }
 
 /// Writes a row to cells, reads some of them, and clears what was written. Four at a time, since the compiler does not

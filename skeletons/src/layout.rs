@@ -3,6 +3,7 @@
 
 use crate::visited::RowNumbers;
 use fuseline_matrix::SparseRow;
+use fuseline_vecprims::{Primitives, Tile};
 
 /// Writes consecutive cells of a CSR row from this column on, zeros included: at most one search, then a scan.
 pub(crate) fn scatter_row(row: SparseRow<'_>, first_col: usize, cells: &mut [f64]) {
@@ -119,19 +120,15 @@ pub(crate) fn gather_row(row: &[f64], columns: &[u32], out: &mut [f64]) {
 }
 
 /// Writes the cell of a row vector for each position.
-pub(crate) fn gather_columns(vector: &[f64], positions: Positions<'_>, out: &mut [f64]) {
-    let vector = &vector[positions.first_col..];
-    let rows = positions.offsets.partition_point(|&offset| offset < positions.end);
-    if positions.columns.len() < COPIED_COLUMNS * rows {
-        // Hardly any row is long enough to be copied, and where rows begin does not matter.
-        return out.iter_mut().zip(positions.columns).for_each(|(cell, &j)| *cell = vector[j as usize]);
-    }
-    positions.for_each_row(|_, first, columns| gather_row(vector, columns, &mut out[first..]));
+pub(crate) fn gather_columns(primitives: &Primitives, vector: &[f64], positions: Positions<'_>, out: &mut [f64]) {
+    let (run, vector) = ([0, positions.columns.len()], &vector[positions.first_col..]);
+    primitives.sparse_gather(&run, positions.columns, Tile { values: vector, row_stride: 0 }, out);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fuseline_vecprims::{Isa, primitives};
 
     #[test]
     fn row_vectors_are_read_from_the_first_column_of_their_unit() {
@@ -139,7 +136,7 @@ mod tests {
         let positions =
             Positions { numbers, offsets: &offsets, start: 0, end: 4, columns: &columns, first_col: 3, cols: 4 };
         let mut out = [f64::NAN; 4];
-        gather_columns(&[9.0, 9.0, 9.0, 0.0, 1.0, 2.0, 3.0], positions, &mut out);
+        gather_columns(primitives(Isa::detect()), &[9.0, 9.0, 9.0, 0.0, 1.0, 2.0, 3.0], positions, &mut out);
         assert_eq!(out, [0.0, 1.0, 2.0, 2.0]);
     }
 

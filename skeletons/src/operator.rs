@@ -346,7 +346,10 @@ impl Operator<'_> {
             match side.role {
                 Role::Cell if self.combined_place(input).is_some() => {}
                 Role::Cell => side.source.gather(sparse.positions, dense_row, self.reserve(buffer, count)),
-                Role::ColScalar => gather_columns(side.values(), sparse.positions, self.reserve(buffer, count)),
+                Role::ColScalar => {
+                    let out = self.reserve(buffer, count);
+                    gather_columns(self.env.primitives, side.values(), sparse.positions, out);
+                }
                 Role::FactorU if !self.reads_rows_of_u() => {}
                 _ => self.copy_rows(side, numbers, sparse.rows, buffer),
             }

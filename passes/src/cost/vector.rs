@@ -66,6 +66,9 @@ const SCATTER_IN_MOVES: f64 = 0.3;
 /// How many times as long as those of another matrix sparse rows are from which on they are searched.
 const SEARCHED: f64 = 32.0;
 
+/// That number where these are what others have left of it.
+const SEARCHED_BY_FEW: f64 = 8.0;
+
 /// What a search of a sparse row costs, in visits of non-zeros. Set on one machine.
 const SEARCH_IN_VISITS: f64 = 24.0;
 
@@ -309,14 +312,21 @@ impl<'a> CellPass<'a> {
         self.operator.roots.iter().all(aggregates) && !self.operator.inputs.iter().any(is_looked_up)
     }
 
-    /// The share of a sparse input's non-zeros that searches for those of a driver touch, where its rows are so much
-    /// longer that a fused operator searches them.
+    /// The share of a sparse input's non-zeros that searches touch for those of a driver that have met what has fewer, where
+    /// rows are so much longer that a fused operator searches them.
     fn share_searched(&self, context: &Context<'_>, id: HopId) -> Option<f64> {
+        let is_sparse = |&id: &HopId| context.hop(id).size.same_dims(&self.space) && sparsity(context, id) < 1.0;
         let is_driver = |driver: &HopId| *driver != id && sparsity(context, *driver) < 1.0;
         let driver = self.driver.filter(is_driver).filter(|_| self.operator.template.is_some())?;
-        let is_searchable = context.hop(id).size.same_dims(&self.space) && sparsity(context, id) < 1.0;
-        let ratio = stored_non_zeros(context, id) / stored_non_zeros(context, driver);
-        (is_searchable && ratio >= SEARCHED).then_some(SEARCH_IN_VISITS / ratio)
+        let non_zeros = stored_non_zeros(context, id);
+        let comes_before = |other: &HopId| stored_non_zeros(context, *other) < non_zeros;
+        let others = self.operator.inputs.iter().filter(|&&other| other != driver && other != id);
+        let met: SmallVec<[f64; 4]> =
+            others.filter(|id| is_sparse(id)).filter(|id| comes_before(id)).map(|&id| sparsity(context, id)).collect();
+        let left = stored_non_zeros(context, driver) * met.iter().product::<f64>();
+        let ratio = non_zeros / left;
+        let searched = if met.is_empty() { SEARCHED } else { SEARCHED_BY_FEW };
+        (is_sparse(&id) && ratio >= searched).then_some((SEARCH_IN_VISITS / ratio).min(1.0))
     }
 
     /// Counts the non-zeros that a fused operator stores with a pattern of their own: those of joined inputs, and those of a
