@@ -58,9 +58,9 @@ pub(crate) struct CombinedRows {
     values: Vec<Vec<f64>>,
     /// The columns that several matrices have before another one is joined with them.
     before: Vec<u32>,
-    /// For rows that meet others.
+    /// For rows that meet others, or of which two are joined in any order.
     dense_row: DenseRow,
-    /// For rows that are joined in any order.
+    /// For more rows that are joined in any order.
     places: Places,
 }
 

@@ -283,4 +283,39 @@ mod tests {
             }
         }
     }
+
+    /// The positions of two rows, by the definition: those of the longer one first, as bits.
+    fn joined(left: SparseRow<'_>, right: SparseRow<'_>) -> Vec<(u32, u64, u64)> {
+        let cell = |row: SparseRow<'_>, j: u32| row.columns.binary_search(&j).map_or(0.0, |place| row.values[place]);
+        let (long, short) = if left.len() >= right.len() { (left, right) } else { (right, left) };
+        let is_added = |&j: &u32| !long.columns.contains(&j) && cell(short, j).to_bits() != 0;
+        let columns = long.columns.iter().copied().chain(short.columns.iter().copied().filter(is_added));
+        columns.map(|j| (j, cell(left, j).to_bits(), cell(right, j).to_bits())).collect()
+    }
+
+    /// P037: rows of all lengths, empty ones and those that are copied among them, with stored zeros and NaN.
+    #[test]
+    fn rows_that_are_joined_have_the_cells_of_both() {
+        let mut dense = DenseRow::default();
+        let values_of = |columns: &[u32], shift: u32| -> Vec<f64> {
+            let value = |j: &u32| [0.0, -0.0, f64::NAN, 1.5, -2.0, 3.0, 4.0][((j + shift) % 7) as usize];
+            columns.iter().map(value).collect()
+        };
+        let every = |first: u32, step: u32, count: u32| (0..count).map(|k| first + k * step).collect::<Vec<u32>>();
+        let rows = [every(0, 1, 0), every(3, 2, 5), every(0, 3, 15), every(1, 2, 16), every(0, 1, 50)];
+        for width in [64, FEW + 1, 64] {
+            for (left, right) in rows.iter().flat_map(|left| rows.iter().map(move |right| (left, right))) {
+                let (left_values, right_values) = (values_of(left, 0), values_of(right, 3));
+                let left = SparseRow { columns: left, values: &left_values };
+                let right = SparseRow { columns: right, values: &right_values };
+                let most = left.len() + right.len();
+                let (mut columns, mut of_left, mut of_right) = (vec![9; most], vec![9.0; most], vec![9.0; most]);
+                let out = JoinedCells { columns: &mut columns, left: &mut of_left, right: &mut of_right };
+                let count = dense.join(left, right, width, out);
+                let found = (0..count).map(|p| (columns[p], of_left[p].to_bits(), of_right[p].to_bits()));
+                assert_eq!(found.collect::<Vec<_>>(), joined(left, right), "{left:?} and {right:?}");
+                assert!(dense.cells.iter().all(|cell| cell.to_bits() == 0), "cleared");
+            }
+        }
+    }
 }

@@ -169,3 +169,27 @@ fn rows_that_are_combined_cost_more_than_visits() {
         }
     }
 }
+
+/// Rows that meet go from the emptiest on: what two of them have left searches a third one, however few times as long as the
+/// first of them this one is.
+#[test]
+fn what_others_have_left_searches_longer_rows() {
+    const CELLS: u64 = 10_000 * 1_000;
+    let read = |middle: u64, with_middle: bool| {
+        let mut d = Dag::default();
+        let z = d.sparse("Z", 10_000, 1_000, CELLS / 100);
+        let y = d.sparse("Y", 10_000, 1_000, middle);
+        let x = d.sparse("X", 10_000, 1_000, CELLS / 5);
+        let (product, inputs) = if with_middle { (d.mult(z, y), vec![z, y, x]) } else { (z, vec![z, x]) };
+        let all = d.mult(product, x);
+        let sum = d.sum(all);
+        let members = if with_middle { vec![product, all, sum] } else { vec![all, sum] };
+        let vector = vector_of(&d.dag, Some(TemplateType::Cell), &members, &inputs);
+        let of_x = vector.inputs.iter().find(|read| read.id == x).expect("X is read");
+        of_x.touched / of_x.bytes
+    };
+    assert_close(read(0, false), 1.0);
+    // One in a thousand is left of Y and Z, so that X has 200 times as many; each search is 24 visits.
+    assert_close(read(CELLS / 10, true), 24.0 / 200.0);
+    assert_close(read(CELLS / 20, true), 24.0 / 400.0);
+}
