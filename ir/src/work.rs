@@ -64,6 +64,13 @@ pub const NARROW_ROW: usize = 32;
 /// Columns of rows that are joined in any order, at most: each column has a place in a table.
 pub const PLACED_COLUMNS: usize = 1 << 16;
 
+/// How many times as long as another one a sparse row is from which on it is searched for the other's columns: a search
+/// ends where no processor expects it, which takes as long as streaming so many positions.
+pub const SEARCHED: usize = 32;
+
+/// That number where rows would have to be merged, or have met others before.
+pub const SEARCHED_FOR_MERGES: usize = 8;
+
 /// Cells of a product of factors that a tile of it takes in the time of one dot product for one cell.
 pub const SAMPLE_CELLS: usize = 3;
 

@@ -7,6 +7,7 @@ use crate::layout::leading;
 use crate::places::Places;
 use crate::visited::{RowNumbers, VisitedRows};
 use fuseline_ir::schedule::Segment;
+use fuseline_ir::work::{SEARCHED, SEARCHED_FOR_MERGES};
 use fuseline_matrix::{Csr, JoinedCells, SparseRow};
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -38,11 +39,6 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// How many times as long as another one a row is from which on it is searched for the other's columns: a search ends
-/// where no processor expects it, which takes as long as streaming so many positions.
-const SEARCHED: usize = 32;
-/// That number where rows would have to be merged.
-const SEARCHED_FOR_MERGES: usize = 8;
 /// Positions of a row from which on it is worth to look for the part of another one in its columns: it may be a part
 /// itself.
 const LONG_ROW: usize = 1024;
@@ -76,7 +72,7 @@ pub(crate) struct Joining {
 impl CombinedRows {
     /// Joins some rows of these matrices, of which there are two or more.
     pub(crate) fn join(&mut self, matrices: &[&Csr], numbers: RowNumbers<'_>, rows: usize, joining: Joining) {
-        let in_any_order = !joining.ascends && Places::may_hold(joining.width);
+        let width_in_any_order = (!joining.ascends && Places::may_hold(joining.width)).then_some(joining.width);
         self.values.resize_with(matrices.len(), Vec::new);
         self.offsets.clear();
         self.offsets.push(0);
@@ -84,12 +80,10 @@ impl CombinedRows {
         self.reserve(matrices.iter().map(|matrix| matrix.non_zeros(numbers, rows)).sum());
         let mut count = 0;
         for number in (0..rows).map(|r| numbers.get(r)) {
-            count += match (&matrices[..], in_any_order) {
-                ([left, right], _) => {
-                    self.join_two(count, left.row(number), right.row(number), in_any_order.then_some(joining.width))
-                }
-                (matrices, true) => self.join_in_any_order(count, matrices, number, joining.width),
-                (matrices, false) => self.join_several(count, matrices, number),
+            count += match (&matrices[..], width_in_any_order) {
+                ([left, right], width) => self.join_two(count, left.row(number), right.row(number), width),
+                (matrices, Some(width)) => self.join_in_any_order(count, matrices, number, width),
+                (matrices, None) => self.join_several(count, matrices, number),
             };
             self.offsets.push(count);
         }

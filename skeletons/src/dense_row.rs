@@ -24,6 +24,20 @@ pub(crate) const MANY: usize = PLACED_COLUMNS;
 /// Positions of a row in each part of [`MANY`] columns from which on it is held part by part.
 const POSITIONS_OF_PART: usize = 8;
 
+/// What is done with the cells for rows of some width, by code for their number.
+macro_rules! over_cells {
+    ($dense:expr, $width:expr, |$cells:ident| $work:expr) => {{
+        $dense.make_room($width);
+        match $dense.cells.first_chunk_mut::<MANY>() {
+            Some($cells) => $work,
+            None => {
+                let $cells = $dense.cells.first_chunk_mut::<FEW>().expect("few or many");
+                $work
+            }
+        }
+    }};
+}
+
 impl DenseRow {
     /// Passing a position, as a share of what a search for one takes.
     const SEARCH_POSITIONS: usize = 4;
@@ -62,11 +76,7 @@ impl DenseRow {
     }
 
     fn meet_in_one(&mut self, row: SparseRow<'_>, other: SparseRow<'_>, width: usize, out: JoinedCells<'_>) -> usize {
-        self.make_room(width);
-        match self.cells.first_chunk_mut::<MANY>() {
-            Some(cells) => meet(cells, row, other, out),
-            None => meet(self.cells.first_chunk_mut::<FEW>().expect("few or many"), row, other, out),
-        }
+        over_cells!(self, width, |cells| meet(cells, row, other, out))
     }
 
     fn meet_in_parts<'a>(
@@ -95,12 +105,7 @@ impl DenseRow {
         width: usize,
         out: JoinedCells<'_>,
     ) -> usize {
-        self.make_room(width);
-        let out = Joined::of(left, right, out);
-        match self.cells.first_chunk_mut::<MANY>() {
-            Some(cells) => out.write(cells),
-            None => out.write(self.cells.first_chunk_mut::<FEW>().expect("few or many")),
-        }
+        over_cells!(self, width, |cells| Joined::of(left, right, out).write(cells))
     }
 
     /// Writes the cells of a sparse row in some columns to `out`; whether it did: not if a short row's columns are not
@@ -115,14 +120,7 @@ impl DenseRow {
     }
 
     fn gather_in_one(&mut self, row: SparseRow<'_>, wanted: Wanted<'_>, out: &mut [f64]) {
-        self.make_room(wanted.width);
-        match self.cells.first_chunk_mut::<MANY>() {
-            Some(cells) => gather(cells, row, wanted, out),
-            None => {
-                let cells = self.cells.first_chunk_mut::<FEW>().expect("few or many");
-                gather(cells, row, wanted, out);
-            }
-        }
+        over_cells!(self, wanted.width, |cells| gather(cells, row, wanted, out));
     }
 
     fn gather_in_parts(&mut self, mut row: SparseRow<'_>, wanted: Wanted<'_>, mut out: &mut [f64]) {

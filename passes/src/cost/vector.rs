@@ -63,12 +63,6 @@ const NARROW_STORE_IN_MOVES: f64 = 0.5;
 /// zeros, which are filled in. Fitted.
 const SCATTER_IN_MOVES: f64 = 0.3;
 
-/// How many times as long as those of another matrix sparse rows are from which on they are searched.
-const SEARCHED: f64 = 32.0;
-
-/// That number where these are what others have left of it.
-const SEARCHED_BY_FEW: f64 = 8.0;
-
 /// What a search of a sparse row costs, in visits of non-zeros. Set on one machine.
 const SEARCH_IN_VISITS: f64 = 24.0;
 
@@ -325,8 +319,8 @@ impl<'a> CellPass<'a> {
             others.filter(|id| is_sparse(id)).filter(|id| comes_before(id)).map(|&id| sparsity(context, id)).collect();
         let left = stored_non_zeros(context, driver) * met.iter().product::<f64>();
         let ratio = non_zeros / left;
-        let searched = if met.is_empty() { SEARCHED } else { SEARCHED_BY_FEW };
-        (is_sparse(&id) && ratio >= searched).then_some((SEARCH_IN_VISITS / ratio).min(1.0))
+        let searched = if met.is_empty() { work::SEARCHED } else { work::SEARCHED_FOR_MERGES };
+        (is_sparse(&id) && ratio >= searched as f64).then_some((SEARCH_IN_VISITS / ratio).min(1.0))
     }
 
     /// Counts the non-zeros that a fused operator stores with a pattern of their own: those of joined inputs, and those of a
