@@ -120,7 +120,7 @@ pub(crate) fn columns(context: &KernelContext<'_>, op: AggOp, matrix: &MatrixBlo
         },
     );
     if let (Layout::Sparse(csr), false) = (&layout, sum_op.ignores_zeros()) {
-        merge_zeros(sum_op, csr, &mut result);
+        context.pool.install(|| csr.change_where_zeros_are(&mut result, |cell| sum_op.merge(cell, 0.0)));
     }
     if op == AggOp::Mean {
         result.iter_mut().for_each(|cell| *cell /= rows as f64);
@@ -153,22 +153,4 @@ fn columns_of_strip(context: &KernelContext<'_>, op: AggOp, layout: &Layout<'_>,
 /// Merges partial results into those of the same columns.
 fn merge_cells(context: &KernelContext<'_>, op: AggOp, cells: &mut [f64], values: &[f64]) {
     context.primitives.col_agg(op.of_partials(), 1, cells.len(), Tile::new(values, cells.len()), cells);
-}
-
-/// Merges one zero into each column that has fewer non-zeros than rows.
-fn merge_zeros(op: AggOp, csr: &Csr, cells: &mut [f64]) {
-    for (cell, count) in cells.iter_mut().zip(column_counts(csr)) {
-        if count < csr.rows() {
-            *cell = op.merge(*cell, 0.0);
-        }
-    }
-}
-
-/// The number of stored positions of each column.
-pub(crate) fn column_counts(csr: &Csr) -> Vec<usize> {
-    let mut counts = vec![0; csr.cols()];
-    for &j in csr.columns() {
-        counts[j as usize] += 1;
-    }
-    counts
 }

@@ -3,7 +3,7 @@
 use crate::KernelContext;
 use crate::blocks::{row_bytes, sum_strips};
 use crate::product::accumulate;
-use crate::sums::{self, column_counts, ranges_to_sum};
+use crate::sums::{self, ranges_to_sum};
 use fuseline_ir::ops::{AggOp, BinaryOp};
 use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock, SparseRow};
 use fuseline_vecprims::{Form, Tile, TileMut};
@@ -52,7 +52,7 @@ pub(crate) fn variance_columns(context: &KernelContext<'_>, matrix: &MatrixBlock
         })
     });
     if let Layout::Sparse(csr) = &layout {
-        add_zeros(csr, means.values(), &mut sums);
+        add_zeros(context, csr, means.values(), &mut sums);
     }
     sums.iter_mut().for_each(|cell| *cell /= divisor(rows));
     Dense::from_buffer(1, cols, sums)
@@ -87,8 +87,8 @@ fn add_sparse(row: SparseRow<'_>, means: &[f64], sums: &mut [f64]) {
 }
 
 /// The zeros of each column are equally far from its mean.
-fn add_zeros(csr: &Csr, means: &[f64], sums: &mut [f64]) {
-    let counts = column_counts(csr);
+fn add_zeros(context: &KernelContext<'_>, csr: &Csr, means: &[f64], sums: &mut [f64]) {
+    let counts = context.pool.install(|| csr.column_counts());
     for ((sum, &mean), count) in sums.iter_mut().zip(means).zip(counts) {
         if count < csr.rows() {
             *sum = ((csr.rows() - count) as f64).mul_add(mean * mean, *sum);

@@ -42,16 +42,19 @@ pub struct SparseRow<'a> {
 
 impl SparseRow<'_> {
     /// How many there are.
+    #[inline]
     pub fn len(&self) -> usize {
         self.columns.len()
     }
 
     /// Whether there are none.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.columns.is_empty()
     }
 
     /// Some of them, by their numbers.
+    #[inline]
     pub fn part(&self, positions: Range<usize>) -> Self {
         SparseRow { columns: &self.columns[positions.clone()], values: &self.values[positions] }
     }
@@ -70,6 +73,7 @@ pub struct JoinedCells<'a> {
 
 impl JoinedCells<'_> {
     /// What is behind so many positions.
+    #[inline]
     pub fn behind(&mut self, positions: usize) -> JoinedCells<'_> {
         JoinedCells {
             columns: &mut self.columns[positions..],

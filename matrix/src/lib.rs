@@ -9,6 +9,7 @@ mod borrowed;
 mod budget;
 mod buffer;
 mod collected;
+mod columns;
 mod csr;
 mod dense;
 mod error;

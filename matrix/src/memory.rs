@@ -69,6 +69,7 @@ impl Pages {
 
 impl<T: Pod> Deref for Storage<T> {
     type Target = [T];
+    #[inline]
     fn deref(&self) -> &[T] {
         match self {
             Storage::Heap(values) => values,

@@ -37,11 +37,18 @@ impl StoredRows {
         self.count += non_zeros;
     }
 
-    /// Stores the cells of a row, behind those that have some, that are not zero.
-    pub fn store(&mut self, row: usize, cells: SparseRow<'_>) {
-        let (columns, values) = self.room();
-        let kept = cells.write_nonzeros(columns, values);
-        self.adopt(row, kept);
+    /// Stores the cells of rows that are not zero, behind those of the rows that have some: each row has the positions
+    /// between two offsets, and `number` says which row it is.
+    pub fn store(&mut self, number: impl Fn(usize) -> usize, offsets: &[usize], cells: SparseRow<'_>) {
+        let (columns, values) = (&mut self.columns[..], &mut self.values[..]);
+        for (r, bounds) in offsets.windows(2).enumerate() {
+            if bounds[0] < bounds[1] {
+                let row = cells.part(bounds[0]..bounds[1]);
+                let kept = row.write_nonzeros(&mut columns[self.count..], &mut values[self.count..]);
+                self.lengths[number(r)] = kept;
+                self.count += kept;
+            }
+        }
     }
 
     /// The matrix of the rows of all blocks, in memory of a pool. Inside of a rayon pool, its threads put it together.

@@ -233,18 +233,18 @@ fn rows_that_are_stored_block_by_block_form_a_matrix_without_zeros() {
     let pool = BufferPool::new(0);
     let mut blocks = [StoredRows::new(&pool, 3, 5), StoredRows::new(&pool, 1, 2)];
     let row = |columns, values| SparseRow { columns, values };
-    blocks[0].store(0, row(&[0, 2], &[1.0, 0.0]));
+    blocks[0].store(|_| 0, &[0, 2], row(&[0, 2], &[1.0, 0.0]));
     // The row between has none.
     let (columns, values) = blocks[0].room();
     (columns[0], values[0]) = (1, 2.0);
     blocks[0].adopt(2, 1);
-    blocks[1].store(0, row(&[0, 2], &[f64::NAN, 3.0]));
+    blocks[1].store(|_| 0, &[0, 2], row(&[0, 2], &[f64::NAN, 3.0]));
     let csr = StoredRows::put_together(&pool, 3, &blocks);
     assert_eq!((csr.row_offsets(), csr.columns()), (&[0, 1, 1, 2, 4][..], &[0, 1, 0, 2][..]));
     assert!(csr.values()[2].is_nan());
     assert_eq!([csr.values()[0], csr.values()[1], csr.values()[3]], [1.0, 2.0, 3.0]);
     let mut unordered = StoredRows::new(&pool, 1, 2);
-    unordered.store(0, row(&[1, 0], &[1.0, 1.0]));
+    unordered.store(|_| 0, &[0, 2], row(&[1, 0], &[1.0, 1.0]));
     let build = || StoredRows::put_together(&pool, 3, &[unordered]);
     assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(build)).is_err());
 }

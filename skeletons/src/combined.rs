@@ -56,8 +56,32 @@ pub(crate) struct CombinedRows {
     before: Vec<u32>,
     /// For rows that meet others, or of which two are joined in any order.
     dense_row: DenseRow,
+    /// For what has met one row and meets a further one.
+    next: NextMeeting,
     /// For more rows that are joined in any order.
     places: Places,
+}
+
+/// Positions that meet a further row.
+#[derive(Debug, Default)]
+struct NextMeeting {
+    /// Those of positions, from one on.
+    numbers: Vec<f64>,
+    /// The numbers and the columns of the positions that are kept.
+    kept: Vec<f64>,
+    columns: Vec<u32>,
+}
+
+impl NextMeeting {
+    /// Makes room for so many positions.
+    fn make_room(&mut self, count: usize) {
+        if self.numbers.len() < count {
+            let count = count.next_power_of_two();
+            self.numbers.extend((self.numbers.len()..count).map(|position| (position + 1) as f64));
+            self.kept.resize(count, 0.0);
+            self.columns.resize(count, 0);
+        }
+    }
 }
 
 /// What joined rows are for.
@@ -97,7 +121,7 @@ impl CombinedRows {
         self.offsets.push(0);
         // One more is written behind those that are kept.
         self.reserve(segment.end - segment.start + 1);
-        let main = visited.csr();
+        let (main, width) = (Rows::of(visited.csr()), visited.csr().cols());
         let numbers = visited.numbers_from(segment.first_row);
         let others: SmallVec<[Rows<'_>; 4]> = others.iter().map(|csr| Rows::of(csr)).collect();
         let mut count = 0;
@@ -106,8 +130,8 @@ impl CombinedRows {
                 break;
             }
             let positions = bounds[0].max(segment.start)..bounds[1].min(segment.end);
-            let row = SparseRow { columns: &main.columns()[positions.clone()], values: &main.values()[positions] };
-            count += self.meet_row(count, row, &others, numbers.get(r), main.cols());
+            let row = SparseRow { columns: &main.columns[positions.clone()], values: &main.values[positions] };
+            count += self.meet_row(count, row, &others, numbers.get(r), width);
             self.offsets.push(count);
         }
         self.run = [0, count];
@@ -183,6 +207,7 @@ impl CombinedRows {
     }
 
     /// Meets a row of the first matrix, or a part of it, with the rows of the others; how many positions are left.
+    #[inline]
     fn meet_row(
         &mut self,
         start: usize,
@@ -198,7 +223,7 @@ impl CombinedRows {
             let other = if row.len() >= LONG_ROW { within(other, first, last) } else { other };
             count = match place {
                 0 => self.meet_first(start, row, other, width),
-                place => self.meet_next(start..start + count, other, place + 1),
+                place => self.meet_next(start..start + count, other, place + 1, width),
             };
             if count == 0 {
                 break;
@@ -207,40 +232,32 @@ impl CombinedRows {
         count
     }
 
+    #[inline]
     fn meet_first(&mut self, start: usize, row: SparseRow<'_>, other: SparseRow<'_>, width: usize) -> usize {
         let [left, right, ..] = &mut self.values[..] else { unreachable!("two matrices have two values") };
-        let mut cells =
+        let cells =
             JoinedCells { columns: &mut self.columns[start..], left: &mut left[start..], right: &mut right[start..] };
-        let may_hold = DenseRow::may_hold(width, row.len());
-        let searched = if may_hold { SEARCHED } else { SEARCHED_FOR_MERGES };
-        if row.len() >= searched * other.len() || other.len() >= searched * row.len() {
-            return search(row, other, cells);
-        }
-        let met = if may_hold { self.dense_row.meet(row, other, width, cells.behind(0)) } else { None };
-        met.unwrap_or_else(|| merge(row, other, cells))
+        meet_two(&mut self.dense_row, row, other, width, cells)
     }
 
     /// Keeps of these positions, which have cells of some matrices already, those in whose columns a further one has
-    /// some.
-    fn meet_next(&mut self, positions: Range<usize>, other: SparseRow<'_>, place: usize) -> usize {
-        let (start, mut kept, mut next) = (positions.start, positions.start, 0);
-        let steps = other.len() >= SEARCHED_FOR_MERGES * positions.len();
-        for position in positions {
-            let column = self.columns[position];
-            let rest = &other.columns[next..];
-            next += if steps {
-                leading(rest.len(), |position| rest[position] < column)
-            } else {
-                rest.iter().take_while(|&&other| other < column).count()
-            };
-            if other.columns.get(next) == Some(&column) {
-                self.columns[kept] = column;
-                self.values[..place].iter_mut().for_each(|values| values[kept] = values[position]);
-                self.values[place][kept] = other.values[next];
-                kept += 1;
+    /// some: as two rows meet, with the number of a position, from one on, in the place of a cell.
+    fn meet_next(&mut self, positions: Range<usize>, other: SparseRow<'_>, place: usize, width: usize) -> usize {
+        let Range { start, end } = positions;
+        let next = &mut self.next;
+        next.make_room(positions.len() + 1);
+        let row = SparseRow { columns: &self.columns[positions.clone()], values: &next.numbers[..positions.len()] };
+        let (met, rest) = self.values.split_at_mut(place);
+        let cells = JoinedCells { columns: &mut next.columns, left: &mut next.kept, right: &mut rest[0][start..=end] };
+        let count = meet_two(&mut self.dense_row, row, other, width, cells);
+        self.columns[start..start + count].copy_from_slice(&next.columns[..count]);
+        for values in met {
+            let values = &mut values[positions.clone()];
+            for (kept, &number) in next.kept[..count].iter().enumerate() {
+                values[kept] = values[number as usize - 1];
             }
         }
-        kept - start
+        count
     }
 
     /// Finds the columns first, one matrix after the other, and then the cells of each.
@@ -256,6 +273,24 @@ impl CombinedRows {
         }
         count
     }
+}
+
+/// Two rows meet in the way that suits their lengths: one searched, spread, or both merged.
+#[inline]
+fn meet_two(
+    dense_row: &mut DenseRow,
+    row: SparseRow<'_>,
+    other: SparseRow<'_>,
+    width: usize,
+    mut cells: JoinedCells<'_>,
+) -> usize {
+    let may_hold = DenseRow::may_hold(width, row.len());
+    let searched = if may_hold { SEARCHED } else { SEARCHED_FOR_MERGES };
+    if row.len() >= searched * other.len() || other.len() >= searched * row.len() {
+        return search(row, other, cells);
+    }
+    let met = if may_hold { dense_row.meet(row, other, width, cells.behind(0)) } else { None };
+    met.unwrap_or_else(|| merge(row, other, cells))
 }
 
 /// The part of a row in these columns and between them.

@@ -48,11 +48,13 @@ impl DenseRow {
     }
 
     /// Whether rows of so many columns and positions fit.
+    #[inline]
     pub(crate) fn may_hold(columns: usize, positions: usize) -> bool {
         columns <= MANY || ShortRow::may_hold(positions) || positions / POSITIONS_OF_PART >= columns.div_ceil(MANY)
     }
 
     /// Makes room for rows of so many columns.
+    #[inline]
     fn make_room(&mut self, width: usize) {
         if self.cells.is_empty() || width > self.cells.len() {
             self.cells = vec![0.0; if width <= FEW { FEW } else { MANY }];
@@ -61,6 +63,7 @@ impl DenseRow {
 
     /// The non-zeros of a row of so many columns in whose columns another one has positions, with the cells of both;
     /// how many these are. One more is written behind them. None if a short row's columns are not told apart.
+    #[inline]
     pub(crate) fn meet(
         &mut self,
         row: SparseRow<'_>,
@@ -75,6 +78,7 @@ impl DenseRow {
         }
     }
 
+    #[inline]
     fn meet_in_one(&mut self, row: SparseRow<'_>, other: SparseRow<'_>, width: usize, out: JoinedCells<'_>) -> usize {
         over_cells!(self, width, |cells| meet(cells, row, other, out))
     }
@@ -147,6 +151,7 @@ fn part_and_rest(row: SparseRow<'_>, part: usize) -> (SparseRow<'_>, SparseRow<'
 }
 
 /// Writes a row to cells, streams the other one past them, and clears what was written.
+#[inline]
 fn meet<const N: usize>(cells: &mut [f64; N], row: SparseRow<'_>, other: SparseRow<'_>, out: JoinedCells<'_>) -> usize {
     for (&j, &value) in row.columns.iter().zip(row.values) {
         cells[j as usize % N] = value;

@@ -160,16 +160,20 @@ fn non_zeros(plan: &CPlan, inputs: &[MatrixBlock], scalars: &[f64], strict_ieee:
     match plan.space() {
         // Every cell is merged with those above it.
         Space::Cells if matches!(plan.outputs[0], COutput::Cumulative(..)) => None,
-        Space::Cells if !plan.sparse_safe => {
-            let scalar = |input: CInputId| scalars[index(input)];
-            let (joined, elsewhere) = plan.joined_cells(strict_ieee, &sparse_sides(plan, inputs), &scalar)?;
-            Some(NonZeros { joined: numbers(joined), elsewhere, ..NonZeros::default() })
-        }
         Space::Cells => {
-            let met = plan.met_cells(strict_ieee, &sparse_sides(plan, inputs));
+            let (sides, scalar) = (sparse_sides(plan, inputs), |input: CInputId| scalars[index(input)]);
+            let (joined, elsewhere) = if plan.sparse_safe {
+                (Vec::new(), vec![0.0; plan.outputs.len()])
+            } else {
+                plan.joined_cells(strict_ieee, &sides, &scalar)?
+            };
             // In the order of their density: what meets few positions leaves few to the next.
-            let met = met.into_iter().map(index).collect();
-            Some(NonZeros { met, elsewhere: vec![0.0; plan.outputs.len()], ..NonZeros::default() })
+            let met = if joined.is_empty() {
+                plan.met_cells(strict_ieee, &sides, &scalar, &elsewhere).into_iter().map(index).collect()
+            } else {
+                Vec::new()
+            };
+            Some(NonZeros { joined: numbers(joined), met, elsewhere, ..NonZeros::default() })
         }
         Space::Factors => Some(NonZeros { elsewhere: vec![0.0; plan.outputs.len()], ..NonZeros::default() }),
         Space::Rows => {

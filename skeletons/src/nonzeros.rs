@@ -72,11 +72,8 @@ pub(crate) fn combined_cells(operator: &Operator<'_>) -> MatrixBlock {
             operator.genexec(layout, unit, &mut [Output { row_stride: values.len(), values: &mut *values }]);
             let numbers = visited.numbers(unit.rows());
             let (columns, offsets) = (layout.combined.columns(), layout.combined.offsets());
-            for (r, bounds) in offsets.windows(2).enumerate() {
-                let positions = bounds[0]..bounds[1];
-                let cells = SparseRow { columns: &columns[positions.clone()], values: &values[positions] };
-                out.store(numbers.get(r) - spanned.start, cells);
-            }
+            let cells = SparseRow { columns, values: &values[..columns.len()] };
+            out.store(|r| numbers.get(r) - spanned.start, offsets, cells);
             layout.output = buffer;
         });
         out
@@ -143,13 +140,17 @@ fn columns(operator: &Operator<'_>, csr: &Csr, agg: AggOp) -> MatrixBlock {
     let accumulation = Accumulation { operator, len: csr.cols(), row_stride: csr.cols(), agg, is_full: false };
     let mut out = accumulation.over(Some(&visited));
     if zero != 0.0 || !agg.ignores_zeros() {
-        let mut counts = vec![0_usize; csr.cols()];
-        for &j in csr.columns() {
-            counts[j as usize] += 1;
-        }
-        for (cell, &count) in out.values_mut().iter_mut().zip(&counts) {
-            *cell = take_equal_cells(agg, *cell, zero, csr.rows() - count);
-        }
+        operator.env.pool.install(|| take_zeros_by_column(csr, agg, zero, out.values_mut()));
     }
     out.into()
+}
+
+/// Takes the zeros of each column into its aggregate. Extremes need not know how many there are.
+fn take_zeros_by_column(csr: &Csr, agg: AggOp, zero: f64, cells: &mut [f64]) {
+    if matches!(agg, AggOp::Min | AggOp::Max) {
+        return csr.change_where_zeros_are(cells, |cell| agg.merge(cell, zero));
+    }
+    for (cell, count) in cells.iter_mut().zip(csr.column_counts()) {
+        *cell = take_equal_cells(agg, *cell, zero, csr.rows() - count);
+    }
 }

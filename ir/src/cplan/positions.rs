@@ -11,7 +11,7 @@
 //! sees them, so that for it there is one main row, with zeros where Y alone has a position.
 
 use super::{CInputId, CNode, CNodeId, COutput, CPlan, ColumnRange, Shapes};
-use crate::ops::{AggOp, Known};
+use crate::ops::Known;
 use crate::template::Space;
 use cranelift_entity::{EntitySet, SecondaryMap};
 
@@ -86,21 +86,25 @@ impl CPlan {
         is_taken.then_some((joined, values))
     }
 
-    /// The side inputs of a list, which are sparse, beside whose zeros nothing is contributed, whatever the main input
-    /// is there: positions of the main input that one of these lacks need not be visited. None where zeros count.
-    pub fn met_cells(&self, strict: bool, sparse: &[CInputId]) -> Vec<CInputId> {
-        let ignores_zeros = |output: &COutput| match *output {
-            COutput::Store(_) => true,
-            ref output => output.agg().is_some_and(AggOp::ignores_zeros),
-        };
-        if sparse.is_empty() || !self.outputs.iter().all(ignores_zeros) {
+    /// The side inputs of a list, which are sparse, beside whose zeros each output has, or takes in, what it has
+    /// `elsewhere`, whatever the main input is there: positions of the main input that one of these lacks need not be
+    /// visited.
+    pub fn met_cells(
+        &self,
+        strict: bool,
+        sparse: &[CInputId],
+        scalars: &dyn Fn(CInputId) -> f64,
+        elsewhere: &[f64],
+    ) -> Vec<CInputId> {
+        let outputs = || self.outputs.iter().zip(elsewhere);
+        if !outputs().all(|(output, &value)| takes_elsewhere(output, value)) {
             return Vec::new();
         }
-        let annihilates = |input: &CInputId| {
-            let values = self.values_at_zero(strict, false, &[*input], &|_| None);
-            self.outputs.iter().all(|output| values[output.node()].value() == Some(0.0))
+        let decides = |input: &CInputId| {
+            let values = self.values_at_zero(strict, false, &[*input], &|input| Some(scalars(input)));
+            outputs().all(|(output, &value)| values[output.node()].value() == Some(value))
         };
-        self.candidates_of(sparse).into_iter().filter(annihilates).collect()
+        self.candidates_of(sparse).into_iter().filter(decides).collect()
     }
 
     /// The side inputs of a list, which are sparse and lie by position like this main row, beside whose zeros a Row

@@ -652,8 +652,13 @@ fn rows_beside_joined_ones_lie_as_they_are() {
     assert_eq!(joined, Some(vec![CInputId::from_u32(1)]));
 }
 
-/// The side inputs, of in1 and in2, that meet a sparse main input.
+/// The side inputs, of in1 and in2, that meet a sparse main input, where outputs are zero elsewhere.
 fn met_by(template: &str, body: &str, strict: bool) -> String {
+    met_beside(template, body, strict, 0.0)
+}
+
+/// The side inputs, of in1 and in2, that meet a sparse main input, where outputs have this value elsewhere and in3 is 0.5.
+fn met_beside(template: &str, body: &str, strict: bool, elsewhere: f64) -> String {
     let inputs = " in0 = matrix\n in1 = matrix\n in2 = matrix\n in3 = scalar";
     let text = format!("cplan {template} sparse_safe=true {{\n{inputs}\n{body}\n}}");
     let plan = parse(&text).unwrap_or_else(|errors| panic!("{errors:?}\n{text}"));
@@ -661,7 +666,7 @@ fn met_by(template: &str, body: &str, strict: bool) -> String {
     let sparse = [1, 2].map(CInputId::from_u32);
     let met = match plan.positions(false).filter(|_| template.starts_with("row")) {
         Some(positions) => plan.met_rows(&positions, &sparse),
-        None => plan.met_cells(strict, &sparse),
+        None => plan.met_cells(strict, &sparse, &|_| 0.5, &vec![elsewhere; plan.outputs.len()]),
     };
     met.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
 }
@@ -673,8 +678,11 @@ fn sparse_factors_meet_where_sums_alone_take_in_their_products_or_these_are_stor
         assert_eq!(met_by(template, &format!("{product}\nout %4 agg=sum"), false), "in1 in2", "{template}");
     }
     assert_eq!(met_by("cell no_agg", &format!("{product}\nout %4"), false), "in1 in2");
-    // Zeros count, and by IEEE what a zero meets may be no number.
-    assert_eq!(met_by("cell full_agg", &format!("{product}\nout %4 agg=max"), false), "");
+    // Zeros are counted, but not for each column.
+    assert_eq!(met_by("cell full_agg", &format!("{product}\nout %4 agg=max"), false), "in1 in2");
+    assert_eq!(met_by("cell row_agg", &format!("{product}\nout %4 agg=min"), false), "in1 in2");
+    assert_eq!(met_by("cell col_agg", &format!("{product}\nout %4 agg=max"), false), "");
+    // By IEEE what a zero meets may be no number.
     assert_eq!(met_by("cell no_agg", &format!("{product}\nout %4"), true), "");
     assert_eq!(met_by("cell full_agg", &format!("{product}\nout %4 agg=sum"), true), "");
     // A sum of products needs either of the two, and a comparison with zero the product alone.
@@ -686,6 +694,24 @@ fn sparse_factors_meet_where_sums_alone_take_in_their_products_or_these_are_stor
     // Of several outputs each needs the position.
     let outputs = "%0 = main\n%1 = side_cell in1\n%2 = side_cell in2\n%3 = mult %0, %1\n%4 = mult %3, %2";
     assert_eq!(met_by("magg full_agg", &format!("{outputs}\nout %3 agg=sum\nout %4 agg=sum"), false), "in1");
+}
+
+/// P117: what a scalar makes of a zero is the same wherever a factor is zero.
+#[test]
+fn sparse_factors_meet_where_outputs_have_one_value_beside_zeros() {
+    let bounded =
+        |op: &str| format!("%0 = main\n%1 = side_cell in1\n%2 = mult %0, %1\n%3 = scalar in3\n%4 = {op} %2, %3");
+    for (op, elsewhere) in [("min", 0.0), ("max", 0.5), ("plus", 0.5)] {
+        let sum = format!("{}\nout %4 agg=sum", bounded(op));
+        assert_eq!(met_beside("cell full_agg", &sum, false, elsewhere), "in1", "{op}");
+        assert_eq!(met_beside("cell full_agg", &sum, false, elsewhere + 1.0), "", "{op}, of another value");
+        // What is stored, or aggregated by column, would have to be filled.
+        let is_filled = elsewhere != 0.0;
+        let stored = format!("{}\nout %4", bounded(op));
+        assert_eq!(met_beside("cell no_agg", &stored, false, elsewhere), if is_filled { "" } else { "in1" }, "{op}");
+        let columns = format!("{}\nout %4 agg=sum", bounded(op));
+        assert_eq!(met_beside("cell col_agg", &columns, false, elsewhere), if is_filled { "" } else { "in1" }, "{op}");
+    }
 }
 
 #[test]
