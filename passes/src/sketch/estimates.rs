@@ -120,6 +120,11 @@ impl Pattern {
     fn lies_within(&self, other: &Pattern) -> bool {
         self.within.contains(&other.same)
     }
+
+    /// What stands for the last pattern that both lie within.
+    fn common(&self, other: &Pattern) -> Option<HopId> {
+        self.within.iter().copied().filter(|id| other.within.contains(id)).max()
+    }
 }
 
 struct Propagation<'a> {
@@ -233,7 +238,13 @@ impl Propagation<'_> {
         let (one_pattern, other_pattern) = (self.patterns[left].as_ref()?, self.patterns[right].as_ref()?);
         let dims = |sketch: &Sketch| (sketch.rows().len(), sketch.cols().len());
         let (rows, cols) = dims(one);
-        let masked = |sketch: Sketch| Some((Some(sketch), Pattern::inside(id, &[one_pattern])));
+        let masked = |vector: &Sketch, mask: fn(&Sketch, &Sketch) -> Sketch| {
+            // What is expected to have no zeros leaves the pattern as it is.
+            if vector.non_zeros() >= vector.cells() {
+                return self.known(left);
+            }
+            Some((Some(mask(one, vector)), Pattern::inside(id, &[one_pattern])))
+        };
         match (zero, dims(other)) {
             (BinaryZero::Annihilates, same) if same == (rows, cols) => {
                 if one_pattern.lies_within(other_pattern) {
@@ -242,7 +253,12 @@ impl Propagation<'_> {
                 if other_pattern.lies_within(one_pattern) {
                     return self.known(right);
                 }
-                Some((Some(one.intersection(other)), Pattern::inside(id, &[one_pattern, other_pattern])))
+                let common = one_pattern.common(other_pattern).and_then(|common| self.sketches[common].as_ref());
+                let sketch = match common {
+                    Some(common) => one.intersection_inside(other, common),
+                    None => one.intersection(other),
+                };
+                Some((Some(sketch), Pattern::inside(id, &[one_pattern, other_pattern])))
             }
             (BinaryZero::Joint, same) if same == (rows, cols) => {
                 if one_pattern.lies_within(other_pattern) {
@@ -253,8 +269,8 @@ impl Propagation<'_> {
                 }
                 Some((Some(one.union(other)), Pattern::of(id)))
             }
-            (BinaryZero::Annihilates, (others, 1)) if others == rows => masked(one.masked_by_column(other)),
-            (BinaryZero::Annihilates, (1, others)) if others == cols => masked(one.masked_by_row(other)),
+            (BinaryZero::Annihilates, (others, 1)) if others == rows => masked(other, Sketch::masked_by_column),
+            (BinaryZero::Annihilates, (1, others)) if others == cols => masked(other, Sketch::masked_by_row),
             (BinaryZero::LeftAnnihilates, _) => self.known(left),
             _ => None,
         }

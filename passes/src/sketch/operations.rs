@@ -63,6 +63,18 @@ impl Sketch {
         Sketch::expected(rows, cols)
     }
 
+    /// The intersection of two matrices whose non-zeros are among those of a third one, when which of them each has is
+    /// independent.
+    pub fn intersection_inside(&self, other: &Sketch, common: &Sketch) -> Sketch {
+        let met = |one: &Counts, other: &Counts, common: &Counts| {
+            let pairs = one.zip(other, |one, other| one * other);
+            let met = pairs.zip(common, |pairs, common| if common > 0.0 { pairs / common } else { 0.0 });
+            met.zip(&one.zip(other, f64::min), f64::min)
+        };
+        let rows = met(&self.rows, &other.rows, &common.rows);
+        Sketch::expected(rows, met(&self.cols, &other.cols, &common.cols))
+    }
+
     /// The element-wise sum with a matrix of the same dimensions, or any other operation that is zero where both are.
     pub fn union(&self, other: &Sketch) -> Sketch {
         let (met_rows, met_cols) = self.meetings(other);

@@ -254,6 +254,26 @@ fn what_comes_of_one_matrix_has_its_pattern() {
     assert_eq!(estimates.non_zeros(either), Some(25_000));
 }
 
+/// What vectors scale has the pattern that it had, and what two masks leave of one matrix is spread within it alone.
+#[test]
+fn vectors_without_zeros_leave_patterns_alone() {
+    let mut d = Dag::default();
+    let x = d.sparse("X", 1000, 500, 50_000);
+    let (row, column) = (d.read("r", 1, 500), d.read("u", 1000, 1));
+    let by_row = d.mult(x, row);
+    let by_column = d.mult(x, column);
+    let both = d.mult(by_row, by_column);
+    let either = d.plus(by_row, by_column);
+    let [few, some] = [("m", 100), ("n", 200)].map(|(name, nnz)| d.sparse(name, 1000, 1, nnz));
+    let [one, other] = [few, some].map(|mask| d.mult(x, mask));
+    let left = d.mult(one, other);
+    let estimates = SparsityEstimates::new(&d.dag, &InputSketches::new());
+    assert_eq!([by_row, by_column, both, either].map(|id| estimates.non_zeros(id)), [Some(50_000); 4]);
+    // A tenth and a fifth of the rows.
+    assert_eq!([one, other].map(|id| estimates.non_zeros(id)), [Some(5000), Some(10_000)]);
+    assert_eq!(estimates.non_zeros(left), Some(1000));
+}
+
 /// Estimates exceed neither bounds nor cells, whatever the DAG and the sketches.
 #[test]
 fn estimates_stay_below_bounds() {
