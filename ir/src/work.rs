@@ -58,8 +58,21 @@ pub fn partial_ranges(rows: usize, cells_per_row: usize) -> usize {
     even_blocks(rows, most_block_rows(cells_per_row)).min(MAX_PARTIALS)
 }
 
-/// Rows of fewer values than accumulators have lanes are narrow: generated code takes the rows of a unit as one run.
+/// Rows of fewer values than accumulators have lanes may be narrow: generated code takes the rows of a unit as one run.
 pub const NARROW_ROW: usize = 32;
+
+/// Rows of fewer values than the widest register has are narrow whatever is computed of them: wider ones fill registers well
+/// enough that passes over a run, of what is repeated for it and what is left to primitives, take longer.
+const NARROWEST_ROW: usize = 8;
+
+/// The weight in the table of operations from which on an operation of one operand is a function, or a root: dozens of
+/// instructions, for which registers should be full.
+pub const FUNCTION_FLOPS: f64 = 16.0;
+
+/// How few values make a row narrow, where they go through functions or do not.
+pub const fn narrow_below(has_functions: bool) -> usize {
+    if has_functions { NARROW_ROW } else { NARROWEST_ROW }
+}
 
 /// Columns of rows that are joined in any order, at most: each column has a place in a table.
 pub const PLACED_COLUMNS: usize = 1 << 16;

@@ -5,7 +5,7 @@ use super::loops::{LinesAhead, Loop, LoopInput, LoopWrite, ReducedInto, Reductio
 use super::memory::View;
 use super::unit::Fact;
 use super::{Emit, Emitter};
-use crate::schedule::{Extent, NARROW};
+use crate::schedule::{Extent, narrow_cells};
 use fuseline_ir::cplan::{CNode, CNodeId};
 use fuseline_vecprims::Primitive;
 use inkwell::IntPredicate;
@@ -14,7 +14,8 @@ use inkwell::values::{IntValue, PointerValue};
 impl<'ctx> Emitter<'_, 'ctx> {
     /// Whether rows of this length are narrow.
     pub(super) fn is_narrow(&self, length: IntValue<'ctx>) -> Emit<IntValue<'ctx>> {
-        self.builder.build_int_compare(IntPredicate::ULT, length, self.index(NARROW.into()), "")
+        let cells = self.index(narrow_cells(self.plan).into());
+        self.builder.build_int_compare(IntPredicate::ULT, length, cells, "")
     }
 
     /// Writes a value to a tile of another extent than its own.

@@ -8,7 +8,7 @@ mod phases;
 mod slots;
 
 pub(crate) use extent::{Entry, Extent, extents};
-pub(crate) use narrow::NARROW;
+pub(crate) use narrow::narrow_cells;
 pub(crate) use packs::{needs_positions, takes_positions};
 use slots::Assignment;
 pub(crate) use slots::{Place, SLOT_ALIGNMENT, ScratchNeed, Slot, SlotClass};

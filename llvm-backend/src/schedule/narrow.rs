@@ -2,19 +2,28 @@
 //! all of their cells.
 //!
 //! Row by row, a loop over a few cells would fill a part of a register, and merge 32 lanes for their aggregate. So where
-//! rows are narrow, whatever such a loop reads lies in gapless tiles: [`super::Step::Pack`] copies rows that lie apart and
+//! rows are narrow ([`fuseline_ir::work::narrow_below`]), whatever such a loop reads lies in gapless tiles: [`super::Step::Pack`] copies rows that lie apart and
 //! repeats values of rows. What the loop aggregates it writes to a tile, too, and leaves the rest to primitives.
 
 use super::{Extent, FusedLoop};
 use fuseline_ir::cplan::{CNode, CNodeId, CPlan, Length};
 use fuseline_ir::ops::BinaryOp;
 use fuseline_ir::template::Space;
-use fuseline_ir::work::NARROW_ROW;
+use fuseline_ir::work::{FUNCTION_FLOPS, narrow_below};
 
-/// Rows are narrow if they have fewer cells than this.
-pub(crate) const NARROW: u32 = NARROW_ROW as u32;
-/// The weight in the table of operations from which on an operation of one operand is a function, or a root.
-const FUNCTION_FLOPS: f64 = 16.0;
+/// Rows of a plan are narrow if they have fewer cells than this.
+pub(crate) fn narrow_cells(plan: &CPlan) -> u32 {
+    narrow_below(plan.nodes.values().any(is_function)) as u32
+}
+
+/// Whether a node is a function such as `exp`.
+fn is_function(node: &CNode) -> bool {
+    match *node {
+        CNode::Unary(op, _) => op.flops() >= FUNCTION_FLOPS,
+        CNode::Binary(op, ..) => op == BinaryOp::Pow,
+        _ => false,
+    }
+}
 
 impl FusedLoop {
     /// Whether the loop aggregates, or stores, what it computes.
@@ -27,7 +36,7 @@ impl FusedLoop {
     /// values go through a function, whose dozens of instructions should have all lanes.
     pub(crate) fn has_narrow_form(&self, plan: &CPlan) -> bool {
         let may_be_narrow = match self.extent {
-            Extent::Vector(Length::Const(cells)) => cells < NARROW,
+            Extent::Vector(Length::Const(cells)) => cells < narrow_cells(plan),
             Extent::Vector(_) => true,
             // Where cells belong to no row and no column they are one run anyway.
             Extent::Cells => {
@@ -44,11 +53,7 @@ impl FusedLoop {
 
     /// Whether values go through a function such as `exp`.
     fn has_functions(&self, plan: &CPlan) -> bool {
-        self.nodes.iter().any(|&id| match plan.nodes[id] {
-            CNode::Unary(op, _) => op.flops() >= FUNCTION_FLOPS,
-            CNode::Binary(op, ..) => op == BinaryOp::Pow,
-            _ => false,
-        })
+        self.nodes.iter().any(|&id| is_function(&plan.nodes[id]))
     }
 
     /// Whether what is stored or aggregated has a value for each cell, in the loop or where it lies.

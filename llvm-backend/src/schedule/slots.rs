@@ -7,9 +7,10 @@
 //! at run time from the unit's real extents, which can only be smaller than what [`ScratchNeed::values`] reserves.
 
 use super::packs::{reads, reads_packed};
-use super::{Entry, Extent, NARROW, Step};
+use super::{Entry, Extent, Step};
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::cplan::{CNodeId, CPlan};
+use fuseline_ir::work::NARROW_ROW;
 use fuseline_skeletons::abi::UnitSize;
 use std::collections::HashMap;
 
@@ -93,7 +94,7 @@ impl ScratchNeed {
             + self.rows * of_slot(rows)
             + self.positions * of_slot(positions)
             + self.tiles * of_slot(rows * longest)
-            + self.narrow_tiles * of_slot(rows * longest.min(NARROW as usize - 1))
+            + self.narrow_tiles * of_slot(rows * longest.min(NARROW_ROW - 1))
     }
 }
 

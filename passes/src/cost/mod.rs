@@ -13,6 +13,9 @@
 //!   the other hides is a fact of the machine. So is how much of writing computation hides where it takes longer than
 //!   reading.
 //! * Right sides and sums of Row operators' products that outgrow the caches of a core are fetched anew for each row.
+//! * A non-zero fetches a cache line of each row vector, right side and sum that it meets, which lie anywhere in these: what
+//!   that takes grows with their bytes, as fewer of their lines are in the nearer caches.
+//! * Sums that blocks keep to themselves are filled and merged.
 //! * What overlaps is not free: in every operator a share of the shorter of reading and computing shows.
 //! * A convolution, fused or basic, unfolds each image and multiplies filters with it row after row, two operations for each
 //!   cell of a filter and each value; a pool takes one for each cell of a window. Basic operators run the same primitives, so
@@ -146,7 +149,8 @@ impl CostModel {
         // waits.
         let waits = |input: &InputRead| {
             let gathers = input.gathers * machine.gather_time(input.bytes) / threads;
-            (gathers.min(input.bytes / machine.memory.read) - read(input)).max(0.0)
+            let lines = input.lines * machine.line_time(input.bytes) / threads;
+            (gathers.min(input.bytes / machine.memory.read) - read(input)).max(0.0) + lines
         };
         let own_start = match template.map(TemplateType::space) {
             Some(Space::Rows) => machine.start.fused_rows,
@@ -156,6 +160,7 @@ impl CostModel {
         };
         let start = own_start + if is_shared { machine.start.parallel } else { 0.0 };
         let swept: f64 = vector.sweeps.iter().map(|sweep| sweep.seconds(machine, threads)).sum();
+        let swept = swept + merge_seconds(machine, vector.private_sums);
         let read: f64 = vector.inputs.iter().map(&read).sum::<f64>() + swept;
         let waits: f64 = vector.inputs.iter().map(waits).sum();
         let compute = vector.work.seconds(machine, threads) + waits;
@@ -175,4 +180,10 @@ impl CostModel {
     ) -> f64 {
         work::least_seconds(context, id, least_sparsity, &self.machine)
     }
+}
+
+/// Seconds to fill the sums that blocks keep to themselves, of so many bytes in all, and to merge them.
+fn merge_seconds(machine: &Machine, private_sums: f64) -> f64 {
+    let bandwidth = machine.bandwidth(private_sums);
+    private_sums / bandwidth.write + private_sums / bandwidth.read
 }

@@ -1,6 +1,6 @@
 //! What tells products of matrices by themselves from other basic operators.
 
-use crate::facts::{Context, SCALAR_BYTES, cells, has_few_columns, stored_non_zeros, stored_rows};
+use crate::facts::{Context, SCALAR_BYTES, bytes_of, cells, has_few_columns, stored_non_zeros, stored_rows};
 use crate::hops::untransposed;
 use crate::machine::{LINE_BYTES, OperationClass};
 use fuseline_ir::hop::{HopId, HopOp};
@@ -94,10 +94,23 @@ pub(super) fn passes(context: &Context<'_>, id: HopId) -> Option<Passes> {
     (hop.op == HopOp::MatMul).then_some(passes)
 }
 
+/// What a further cache line of a row costs, relative to the first one, which is waited for. Fitted.
+const FOLLOWING_LINE: f64 = 0.3;
+
 /// The cache lines of a row of a dense matrix, the right side or the result of a product, that a non-zero of the sparse one
-/// fetches. Rows of few values are there already.
-pub(super) fn lines_of_wide_rows(context: &Context<'_>, dense: HopId) -> f64 {
-    let size = &context.hop(dense).size;
-    let is_wide = !has_few_columns(size) && stored_rows(context, dense) == 0.0;
-    size.cols.filter(|_| is_wide).map_or(0.0, |cols| cols as f64 * SCALAR_BYTES / LINE_BYTES + 1.0)
+/// fetches, in lines that it waits for; none of a sparse matrix.
+pub(super) fn lines_of_row(context: &Context<'_>, dense: HopId) -> f64 {
+    let cols = context.hop(dense).size.cols.filter(|_| stored_rows(context, dense) == 0.0);
+    cols.map_or(0.0, |cols| 1.0 + FOLLOWING_LINE * cols as f64 * SCALAR_BYTES / LINE_BYTES)
+}
+
+/// The bytes of the sums of a product with a transposed sparse matrix that are added to at a time.
+pub(super) fn bytes_of_sums(context: &Context<'_>, id: HopId) -> f64 {
+    let left = context.hop(id).inputs[0];
+    let non_zeros = stored_non_zeros(context, untransposed(context.dag, left).unwrap_or(left));
+    let ranges = match TransposedSparse::of(non_zeros as usize, extents(context, id)) {
+        TransposedSparse::Adds(_) => 1,
+        TransposedSparse::Columns(ranges) => ranges,
+    };
+    bytes_of(context, id) / ranges as f64
 }

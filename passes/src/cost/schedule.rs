@@ -105,6 +105,14 @@ impl Scheduled {
         Scheduled::of(context, operator).is_some_and(|scheduled| scheduled.is_shared())
     }
 
+    /// The bytes of the sums that several blocks keep to themselves, of so many each; none where they share them.
+    pub(super) fn private_sums(&self, sums: f64) -> f64 {
+        match self.sums() {
+            Some(Sums::Private(blocks)) if blocks > 1 => blocks as f64 * sums,
+            _ => 0.0,
+        }
+    }
+
     /// Whether several threads share the work.
     pub(super) fn is_shared(&self) -> bool {
         self.schedule.blocks(self.rows, self.non_zeros) > 1

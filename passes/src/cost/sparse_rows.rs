@@ -1,11 +1,12 @@
 //! Operators over the rows of a sparse matrix: what goes by its non-zeros, and what is laid out for all columns.
 
 use super::outer::TRANSFERS_OF_SUMS;
-use super::product::{Passes, lines_of_wide_rows, passes};
-use super::work::{JOINED_ROW_START, MET_ROW_START, Work, share_of_merge};
+use super::product::{Passes, lines_of_row, passes};
+use super::work::{JOINED_ROW_START, MET_ROW_START, Work, is_column_aggregate, share_of_merge};
 use crate::cover::{ByPosition, Operator};
 use crate::facts::{Context, bytes_of, cells, sparsity, stored_non_zeros, stored_rows};
 use crate::hops::untransposed;
+use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{HopId, HopOp};
 
 /// The sparse rows of an operator.
@@ -87,30 +88,51 @@ impl SparseRows {
 
     /// The cells of an input that are fetched one by one, for the non-zeros.
     pub(super) fn gathers(&self, context: &Context<'_>, id: HopId) -> f64 {
-        let Some((main_id, found)) = &self.main else { return 0.0 };
-        let hop = context.hop(id);
-        let main = context.hop(*main_id).size;
-        let has_columns = hop.size.cols == main.cols && main.cols != Some(1) && sparsity(context, id) == 1.0;
-        let is_read = || found.members.iter().any(|&member| context.hop(member).inputs.contains(&id));
-        let fetches = hop.is_matrix() && id != *main_id && has_columns && is_read();
-        if fetches { self.share * cells(&main) } else { 0.0 }
+        self.beside(context, id, SizeInfo::same_dims)
     }
 
-    /// The cache lines that products with the non-zeros fetch of what has a row for each column, which are as many as they are
-    /// far apart: rows of a wide right side, and those of the sums of `t(X) %*% B`, which are written, too. With the bytes of
-    /// the largest of these.
-    pub(super) fn lines(&self, context: &Context<'_>, operator: &Operator) -> (f64, f64) {
-        let Some((main, _)) = self.main else { return (0.0, 0.0) };
-        let visited = self.share * cells(&context.hop(main).size);
-        let by_position = |passes: &Passes| self.is_main(passes.rows_of) || self.lies_by_position(passes.rows_of);
-        let products = operator.members.iter().filter_map(|&id| passes(context, id)).filter(by_position);
-        products.fold((0.0, 0.0), |(lines, bytes), Passes { through, is_sum, .. }| {
-            let transfers = if is_sum { TRANSFERS_OF_SUMS } else { 1.0 };
-            match transfers * visited * lines_of_wide_rows(context, through) {
-                0.0 => (lines, bytes),
-                own => (lines + own, bytes.max(bytes_of(context, through))),
-            }
+    /// The cache lines of an input that are fetched one by one, for the non-zeros: of a row vector that lies by position, and
+    /// of the right sides of products.
+    pub(super) fn lines_read(&self, context: &Context<'_>, operator: &Operator, id: HopId) -> f64 {
+        let of_vector = self.beside(context, id, |size, main| size.rows == Some(1) && main.rows != Some(1));
+        let is_right = |through: HopId| untransposed(context.dag, through).unwrap_or(through) == id;
+        let rights = self.passes(context, operator).filter(|passes| !passes.is_sum && is_right(passes.through));
+        let lines: f64 = rights.map(|passes| lines_of_row(context, passes.through)).sum();
+        of_vector + lines * self.visited(context)
+    }
+
+    /// The cache lines of sums of `t(X) %*% B` that the non-zeros add to, which are read and written, with the bytes of the
+    /// largest of these.
+    pub(super) fn lines_added_to(&self, context: &Context<'_>, operator: &Operator) -> (f64, f64) {
+        let sums = self.passes(context, operator).filter(|passes| passes.is_sum).map(|passes| passes.through);
+        let by_position = |id: HopId| self.is_main(id) || self.lies_by_position(id);
+        let aggregates = |root: HopId| is_column_aggregate(context, root) && by_position(context.hop(root).inputs[0]);
+        let aggregated = operator.roots.iter().copied().filter(|&root| aggregates(root));
+        sums.chain(aggregated).fold((0.0, 0.0), |(lines, bytes), id| {
+            let own = TRANSFERS_OF_SUMS * self.visited(context) * lines_of_row(context, id);
+            (lines + own, bytes.max(bytes_of(context, id)))
         })
+    }
+
+    /// The non-zeros that are visited.
+    fn visited(&self, context: &Context<'_>) -> f64 {
+        self.main.as_ref().map_or(0.0, |(main, _)| self.share * cells(&context.hop(*main).size))
+    }
+
+    /// What the products of non-zeros go through.
+    fn passes<'o>(&'o self, context: &'o Context<'_>, operator: &'o Operator) -> impl Iterator<Item = Passes> + 'o {
+        let by_position = |passes: &Passes| self.is_main(passes.rows_of) || self.lies_by_position(passes.rows_of);
+        operator.members.iter().filter_map(|&id| passes(context, id)).filter(by_position)
+    }
+
+    /// The non-zeros beside which a dense input of such dimensions, those of the main input given, is read by position.
+    fn beside(&self, context: &Context<'_>, id: HopId, has_dims: impl Fn(&SizeInfo, &SizeInfo) -> bool) -> f64 {
+        let Some((main, found)) = &self.main else { return 0.0 };
+        let (hop, size) = (context.hop(id), context.hop(*main).size);
+        let has_columns = hop.size.cols == size.cols && size.cols != Some(1) && has_dims(&hop.size, &size);
+        let is_read = || found.members.iter().any(|&member| context.hop(member).inputs.contains(&id));
+        let fetches = hop.is_matrix() && id != *main && has_columns && sparsity(context, id) == 1.0 && is_read();
+        if fetches { self.visited(context) } else { 0.0 }
     }
 
     /// The cells of sparse rows that are laid out for all columns.

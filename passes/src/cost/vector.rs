@@ -1,14 +1,15 @@
 //! The paper's cost vector: the output, the computation and the distinct inputs of one operator, counted from sizes.
 
 use super::BLOCK_CELLS;
-use super::outer::count_factors;
-use super::product::{has_several_blocks, lines_of_wide_rows, moved_cells, rows_met};
+use super::outer::{TRANSFERS_OF_SUMS, count_factors};
+use super::product::{bytes_of_sums, has_several_blocks, lines_of_row, moved_cells, passes, rows_met};
 use super::schedule::Scheduled;
 use super::sparse_rows::SparseRows;
 use super::sweeps::{Sweep, sweeps};
 use super::work::{
     JOINED_ROW_START, MET_ROW_START, Work, basic_class, cell_flops, cell_runs, dense_flops, flops, fused_class,
-    is_matrix_product, narrow_rows, product_share, row_class, runs, share_of_merge, takes_short_rows, tile_class,
+    is_column_aggregate, is_matrix_product, narrow_rows, product_share, row_class, runs, share_of_merge,
+    takes_short_rows, tile_class,
 };
 use crate::cover::{Hops, Operator};
 use crate::facts::{
@@ -18,7 +19,7 @@ use crate::facts::{
 use crate::hops::{over_windows, untransposed};
 use crate::machine::OperationClass;
 use fuseline_ir::hop::{Hop, HopId, HopOp};
-use fuseline_ir::ops::Direction;
+use fuseline_ir::ops::{BinaryOp, Direction};
 use fuseline_ir::schedule::{Driver, Flow};
 use fuseline_ir::work;
 use fuseline_ir::{SizeInfo, Space};
@@ -46,9 +47,8 @@ const MERGED_PATTERN_VISIT: f64 = 0.75;
 /// Fitted.
 const VALUES_ONLY_ROW_START: f64 = 0.5;
 
-/// What a cache line costs that a primitive over many rows asks for ahead, relative to the machine's `sparse.line`, of one
-/// that it waits for. Fitted.
-const PREFETCHED_LINE: f64 = 0.3;
+/// Bytes of sums of all blocks from which on it matters to merge them: those that the caches of a core hold do not.
+const LARGE_SUMS: f64 = 1048576.0;
 
 /// Values of a row up to which what belongs to the row is repeated for its cells, so that rows run on as one; in longer ones
 /// registers hold the cells of one row alone. Fitted: below the 16 and 32 values at which primitives and generated code
@@ -88,6 +88,8 @@ pub struct CostVector {
     pub inputs: SmallVec<[InputRead; 4]>,
     /// What it goes through anew for every row.
     pub sweeps: SmallVec<[Sweep; 2]>,
+    /// Bytes of the sums that blocks keep to themselves until they are merged; none of a single block.
+    pub private_sums: f64,
     /// The share of the cells that the operator visits.
     pub sparsity: f64,
     /// The input whose zeros it skips, so that `sparsity` is its.
@@ -121,15 +123,16 @@ impl CostVector {
         self.work.count_stored(stored_non_zeros(context, root), stored_rows(context, root));
     }
 
-    /// Counts the rows of an operator over the cells of `space`. What skips the zeros of a driver goes by non-zeros.
-    fn count_rows(&mut self, scheduled: Option<&Scheduled>, space: &SizeInfo) {
+    /// Counts the rows of an operator over the cells of `space`, which are narrow if they have fewer values than `narrow`. What
+    /// skips the zeros of a driver goes by non-zeros.
+    fn count_rows(&mut self, scheduled: Option<&Scheduled>, space: &SizeInfo, narrow: usize) {
         if self.sparsity < 1.0 || !scheduled.is_some_and(goes_by_rows) {
             return;
         }
         let (rows, values) = space.known_dims().unwrap_or_default();
         self.work.runs = 0.0;
         self.work.rows = rows as f64;
-        if values >= work::NARROW_ROW as u64 {
+        if values >= narrow as u64 {
             self.work.fill_by_row(values as f64);
         }
     }
@@ -144,8 +147,11 @@ pub struct InputRead {
     pub bytes: f64,
     /// Bytes that are read of it.
     pub touched: f64,
-    /// Dense cells that are fetched one by one, for the non-zeros of another matrix.
+    /// Dense cells that are fetched one by one, for the non-zeros of another matrix of the same dimensions.
     pub gathers: f64,
+    /// Cache lines of it that are fetched one by one, for the non-zeros of a matrix: of a row vector, or of the right side of
+    /// a product.
+    pub lines: f64,
 }
 
 /// What the operator writes, computes and reads; `None` for an Outer operator without a main input, which is impossible.
@@ -167,12 +173,16 @@ pub fn cost_vector(context: &Context<'_>, operator: &Operator) -> Option<CostVec
     }
     let scheduled = Scheduled::over_cells(context, operator, &pass.space, pass.driver, pass.visited.clone());
     vector.is_shared = scheduled.is_some_and(|scheduled| scheduled.is_shared());
+    vector.private_sums = scheduled.map_or(0.0, |scheduled| scheduled.private_sums(vector.output));
     match (space, &scheduled) {
         (Space::Factors, Some(scheduled)) if !pass.is_tiled => {
             count_factors(context, operator, scheduled, &mut vector.work);
         }
         (Space::Factors, _) => {}
-        (Space::Cells | Space::Rows, scheduled) => vector.count_rows(scheduled.as_ref(), &pass.space),
+        (Space::Cells | Space::Rows, scheduled) => {
+            let narrow = work::narrow_below(has_functions(context, operator));
+            vector.count_rows(scheduled.as_ref(), &pass.space, narrow);
+        }
     }
     if let Some(scheduled) = scheduled.filter(|_| space == Space::Cells) {
         if !scheduled.asks_for_rows() {
@@ -241,16 +251,46 @@ impl<'a> CellPass<'a> {
             searched => searched.unwrap_or(1.0),
         };
         let mut inputs = matrices(context, &operator.inputs, read);
+        if share == 1.0 {
+            let is_laid_out =
+                |read: &&InputRead| stored_rows(context, read.id) > 0.0 && context.hop(read.id).size.same_dims(space);
+            work.moved = SCATTER_IN_MOVES * cells(space) * inputs.iter().filter(is_laid_out).count() as f64;
+        }
         for read in inputs.iter_mut().filter(|read| read.touched < read.bytes) {
             read.gathers = cells(space) * share;
         }
+        if share < 1.0 {
+            // Where rows meet, a row vector is read at what is left of them.
+            let computed = operator.members.iter().map(|&id| self.share_computed(context, id)).fold(share, f64::min);
+            for read in inputs.iter_mut().filter(|read| belongs_to_columns(context, read.id, space)) {
+                read.lines = cells(space) * computed;
+            }
+        }
         work.non_zeros = non_zeros(context, &inputs);
         work.sparse_rows = inputs.iter().map(|read| stored_rows(context, read.id)).sum();
+        let sums = operator.roots.iter().filter(|&&root| is_column_aggregate(context, root));
+        if let Some(&root) = sums.max_by(|&&one, &&other| bytes_of(context, one).total_cmp(&bytes_of(context, other)))
+            && share < 1.0
+        {
+            work.lines = TRANSFERS_OF_SUMS * cells(space) * share;
+            work.line_bytes = bytes_of(context, root);
+        }
         self.count_combined(context, &inputs, &mut work);
         let output = outputs_bytes(context, operator);
         let is_shared = cells(space) * share > BLOCK_CELLS as f64;
         let sweeps = SmallVec::new();
-        CostVector { output, work, inputs, sweeps, sparsity: share, driver, is_shared, computes_apart: false }
+        let private_sums = 0.0;
+        CostVector {
+            output,
+            work,
+            inputs,
+            sweeps,
+            private_sums,
+            sparsity: share,
+            driver,
+            is_shared,
+            computes_apart: false,
+        }
     }
 
     /// Counts what it takes to combine the rows of several sparse matrices.
@@ -319,8 +359,7 @@ impl<'a> CellPass<'a> {
             others.filter(|id| is_sparse(id)).filter(|id| comes_before(id)).map(|&id| sparsity(context, id)).collect();
         let left = stored_non_zeros(context, driver) * met.iter().product::<f64>();
         let ratio = non_zeros / left;
-        let searched = if met.is_empty() { work::SEARCHED } else { work::SEARCHED_FOR_MERGES };
-        (is_sparse(&id) && ratio >= searched as f64).then_some((SEARCH_IN_VISITS / ratio).min(1.0))
+        (is_sparse(&id) && ratio >= work::SEARCHED as f64).then_some((SEARCH_IN_VISITS / ratio).min(1.0))
     }
 
     /// Counts the non-zeros that a fused operator stores with a pattern of their own: those of joined inputs, and those of a
@@ -348,7 +387,8 @@ impl<'a> CellPass<'a> {
         if let Some(values) = context.operation(root).values_beside_one {
             vector.work.fill_by_row(values);
             // The value of a narrow row is repeated.
-            vector.work.moved = if values <= MOST_REPEATED_VALUES { REPEAT_IN_MOVES * cells(&self.space) } else { 0.0 };
+            vector.work.moved +=
+                if values <= MOST_REPEATED_VALUES { REPEAT_IN_MOVES * cells(&self.space) } else { 0.0 };
         }
     }
 }
@@ -402,7 +442,7 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVector {
         }
         if sparse_rows.as_ref().is_some_and(|rows| rows.lies_by_position(id)) {
             let share = sparse_rows.as_ref().map_or(1.0, |rows| rows.share);
-            work.add(fused_class(context, id), dense_flops(context, id) * share);
+            work.add(row_class(context, id), dense_flops(context, id) * share);
             continue;
         }
         let class = basic.unwrap_or_else(|| row_class(context, id));
@@ -432,10 +472,11 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVector {
     };
     let mut inputs = matrices(context, &operator.inputs, share);
     if let Some(rows) = &sparse_rows {
-        inputs.iter_mut().for_each(|read| read.gathers = rows.gathers(context, read.id));
+        for read in &mut inputs {
+            (read.gathers, read.lines) = (rows.gathers(context, read.id), rows.lines_read(context, operator, read.id));
+        }
         work.moved += rows.scattered_cells(context, operator) * SCATTER_IN_MOVES;
-        let (lines, bytes) = rows.lines(context, operator);
-        (work.lines, work.line_bytes) = (PREFETCHED_LINE * lines, bytes);
+        (work.lines, work.line_bytes) = rows.lines_added_to(context, operator);
     }
     if is_fused && has_short_rows(&root.size) && root.size.cols != Some(1) && root.size.rows != Some(1) {
         work.moved += NARROW_STORE_IN_MOVES * cells(&root.size);
@@ -466,14 +507,16 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVector {
         _ => 1.0,
     };
     work.sparse_rows = begun * inputs.iter().map(|read| rows(read.id)).sum::<f64>();
+    if !is_fused && is_column_aggregate(context, root_id) {
+        work.lines = TRANSFERS_OF_SUMS * stored_non_zeros(context, root.inputs[0]);
+        work.line_bytes = output;
+    }
     if let (Some(class), HopOp::MatMul) = (basic, &root.op) {
         work.moved += moved_cells(context, root_id, class);
         let (begun, visited) = rows_met(context, root.inputs[0], root.inputs[1]);
         work.sparse_rows += begun;
         work.non_zeros += visited;
-        let right = root.inputs[1];
-        work.lines = PREFETCHED_LINE * stored_non_zeros(context, root.inputs[0]) * lines_of_wide_rows(context, right);
-        work.line_bytes = bytes_of(context, right);
+        count_lines(context, root_id, &mut inputs, &mut work);
     }
     let is_shared = if is_fused {
         Scheduled::rows_are_shared(context, operator)
@@ -500,7 +543,46 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVector {
         root.op == HopOp::MatMul && root.size.rows == Some(1) && root.size.cols != Some(1)
     };
     let sweeps = if is_fused { sweeps(context, operator) } else { SmallVec::new() };
-    CostVector { output, work, inputs, sweeps, sparsity: 1.0, driver: None, is_shared, computes_apart }
+    let private_sums = if is_fused && is_shared { private_sums(context, operator) } else { 0.0 };
+    CostVector { output, work, inputs, sweeps, private_sums, sparsity: 1.0, driver: None, is_shared, computes_apart }
+}
+
+/// The bytes of the sums that blocks of an operator over rows keep to themselves.
+fn private_sums(context: &Context<'_>, operator: &Operator) -> f64 {
+    let is_left_product = |root: HopId| passes(context, root).is_some_and(|passes| passes.is_sum);
+    let adds = |&root: &HopId| is_column_aggregate(context, root) || is_left_product(root);
+    let sums: f64 = operator.roots.iter().filter(|root| adds(root)).map(|&root| bytes_of(context, root)).sum();
+    let is_worth_a_schedule = sums * work::MAX_PARTIALS as f64 > LARGE_SUMS;
+    let scheduled = if is_worth_a_schedule { Scheduled::of(context, operator) } else { None };
+    scheduled.map_or(0.0, |scheduled| scheduled.private_sums(sums))
+}
+
+/// Counts the cache lines that a basic product of a sparse matrix fetches for its non-zeros: of the right side, or, where a
+/// transpose is on the left, of the sums.
+fn count_lines(context: &Context<'_>, id: HopId, inputs: &mut [InputRead], work: &mut Work) {
+    let hop = context.hop(id);
+    let non_zeros = stored_non_zeros(context, hop.inputs[0]);
+    if untransposed(context.dag, hop.inputs[0]).is_some() {
+        work.lines = TRANSFERS_OF_SUMS * non_zeros * lines_of_row(context, id);
+        work.line_bytes = bytes_of_sums(context, id);
+    } else if let Some(right) = inputs.iter_mut().find(|read| read.id == hop.inputs[1]) {
+        right.lines = non_zeros * lines_of_row(context, hop.inputs[1]);
+    }
+}
+
+/// Whether values of an operator go through a function such as `exp`.
+fn has_functions(context: &Context<'_>, operator: &Operator) -> bool {
+    operator.members.iter().any(|&id| match context.hop(id).op {
+        HopOp::Unary(op) => op.flops() >= work::FUNCTION_FLOPS,
+        HopOp::Binary(op) => op == BinaryOp::Pow,
+        _ => false,
+    })
+}
+
+/// Whether a matrix has a value for each column of `space`, whatever the row.
+fn belongs_to_columns(context: &Context<'_>, id: HopId, space: &SizeInfo) -> bool {
+    let size = &context.hop(id).size;
+    size.rows == Some(1) && space.rows != Some(1) && size.cols == space.cols
 }
 
 /// The cells of all unfolded images of a convolution.
@@ -567,7 +649,7 @@ fn visits_of_pattern(matrices: usize) -> f64 {
 fn matrices(context: &Context<'_>, inputs: &[HopId], share: impl Fn(HopId) -> f64) -> SmallVec<[InputRead; 4]> {
     let read = |&id: &HopId| {
         let bytes = bytes_of(context, id);
-        InputRead { id, bytes, touched: bytes * share(id), gathers: 0.0 }
+        InputRead { id, bytes, touched: bytes * share(id), gathers: 0.0, lines: 0.0 }
     };
     inputs.iter().filter(|&&id| context.hop(id).is_matrix()).map(read).collect()
 }

@@ -184,6 +184,11 @@ pub(super) fn basic_class(context: &Context<'_>, id: HopId) -> OperationClass {
     }
 }
 
+/// Whether an operator has a sum, or another aggregate, for each column.
+pub(super) fn is_column_aggregate(context: &Context<'_>, id: HopId) -> bool {
+    matches!(context.hop(id).op, HopOp::AggUnary(_, Direction::Col))
+}
+
 /// Whether an operator is a product, but for inner ones.
 pub(super) fn is_matrix_product(context: &Context<'_>, id: HopId) -> bool {
     context.hop(id).op == HopOp::MatMul && !is_inner_product(context, id)

@@ -106,7 +106,7 @@ pub struct SparseAccess {
     pub non_zero: f64,
     /// Visiting it once more, while its row is in the nearest cache.
     pub again: f64,
-    /// Fetching a cache line of a factor's row for a non-zero, whose rows lie far apart: beyond the second-level cache.
+    /// Fetching a cache line for a non-zero, of a factor's row or a vector, from the last cache.
     pub line: f64,
     /// Fetching the cell of a dense matrix in memory that belongs to a non-zero of another matrix, besides the visit.
     pub gather: f64,
@@ -156,6 +156,12 @@ pub const LINE_BYTES: f64 = 64.0;
 
 /// What a cache line from the second-level cache costs, relative to the machine's `sparse.line`, of one from beyond. Fitted.
 const NEAR_LINE_SHARE: f64 = 0.3;
+
+/// What a cache line from memory costs besides, relative to the machine's `sparse.line`. Fitted.
+const FAR_LINE: f64 = 2.0;
+
+/// The share of the last cache that keeps lines which are fetched one by one: what streams past them takes the rest. Fitted.
+const KEPT_SHARE: f64 = 0.25;
 
 /// Bytes of a page of memory.
 pub const PAGE_BYTES: f64 = 4096.0;
@@ -243,11 +249,13 @@ impl Machine {
         self.caches.iter().rev().fold(self.memory, |outer, cache| cache.shared(bytes, outer))
     }
 
-    /// Seconds of one thread to fetch a cache line of a factor of this many bytes for a non-zero: the more often from the
-    /// second-level cache the smaller it is.
-    pub fn line_time(&self, factor: f64) -> f64 {
-        let near = self.caches[1].size / factor.max(1.0);
-        self.sparse.line * (1.0 - near).max(NEAR_LINE_SHARE)
+    /// Seconds of one thread to fetch a cache line of a matrix of this many bytes for a non-zero, whose lines lie anywhere in
+    /// it: the share of them that no level keeps comes from the next one.
+    pub fn line_time(&self, matrix: f64) -> f64 {
+        let beyond = |kept: f64| (1.0 - kept / matrix.max(1.0)).max(0.0);
+        let [first, second, last] = &self.caches;
+        let near = NEAR_LINE_SHARE * beyond(first.size) + (1.0 - NEAR_LINE_SHARE) * beyond(second.size);
+        self.sparse.line * (near + FAR_LINE * beyond(KEPT_SHARE * last.size))
     }
 
     /// Seconds to read a part of a matrix, both in bytes, from the level that holds the matrix.
@@ -366,9 +374,9 @@ fn typical_cache(kibibytes: f64, read: f64) -> Cache {
 /// A current machine of eight cores and two memory channels: the paper's 32 GB/s for reads, half of that for writes
 /// (each written cache line is read first). Most else is about what calibration finds on machines with AVX2 and with AVX-512,
 /// rounded, and where they differ much, as in rates of computation, nearer to the lower of them. All operators start alike:
-/// what else it takes to start fused ones matters to the smallest alone, and differs most. Lines of factors and second
-/// visits of non-zeros are free: their prices decide between Outer and Row operators by less than they are off. Reading and
-/// computing hide each other nearly all of the time, and computing hides no writing.
+/// what else it takes to start fused ones matters to the smallest alone, and differs most. Second visits of non-zeros are
+/// free: their price decides between Outer and Row operators by less than it is off. Reading and computing hide each other
+/// nearly all of the time, and computing hides no writing.
 impl Default for Machine {
     fn default() -> Self {
         Machine {
@@ -391,7 +399,7 @@ impl Default for Machine {
             sparse: SparseAccess {
                 non_zero: 1e-9,
                 again: 0.0,
-                line: 0.0,
+                line: 1e-9,
                 gather: 4e-9,
                 row: 8e-9,
                 store: 5e-9,

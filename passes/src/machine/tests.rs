@@ -101,15 +101,27 @@ impl Cluster {
     }
 }
 
-/// A factor that fits the cache of a core leaves a share of what a line from beyond takes.
+/// A line of what fits the nearest cache is there; of larger matrices ever fewer lines are in each level.
 #[test]
-fn lines_of_small_factors_are_near() {
+fn lines_of_small_matrices_are_near() {
     let mut machine = Machine::default();
     machine.sparse.line = 1e-9;
-    machine.caches[1].size = 1e6;
-    let near = machine.line_time(0.5e6);
-    assert!((near - 0.3e-9).abs() < 1e-18 && machine.line_time(1e6) == near && machine.line_time(0.0) == near);
-    assert!((machine.line_time(4e6) - 0.75e-9).abs() < 1e-18);
+    for (cache, size) in machine.caches.iter_mut().zip([1e4, 1e6, 16e6]) {
+        cache.size = size;
+    }
+    // Nothing, three tenths, and seven more from the last cache, a quarter of which is left for these; twice as much again
+    // from memory.
+    let times = [
+        (0.0, 0.0),
+        (1e4, 0.0),
+        (2e4, 0.15),
+        (1e6, 0.3 * 0.99),
+        (4e6, 0.3 * 0.9975 + 0.7 * 0.75),
+        (1e9, 0.3 * 0.99999 + 0.7 * 0.999 + 2.0 * 0.996),
+    ];
+    for (bytes, lines) in times {
+        assert!((machine.line_time(bytes) - lines * 1e-9).abs() < 1e-18, "{bytes}: {}", machine.line_time(bytes));
+    }
 }
 
 /// What is written is found further than what is read.

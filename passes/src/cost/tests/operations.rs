@@ -1,6 +1,7 @@
 //! Classes of operations, and how rows and indexes count.
 
 use super::*;
+use crate::sketch::{InputSketches, SparsityEstimates};
 use fuseline_ir::ops::{AggOp, BinaryOp, Direction, TernaryOp, UnaryOp};
 
 /// Quotients have a rate of their own, and squares are products.
@@ -207,12 +208,14 @@ fn rows_go_through_what_outgrows_the_caches_of_a_core() {
         (model.operator_terms(&context, &operator).read, once)
     };
     for is_transposed in [false, true] {
+        // Eight blocks keep sums to themselves, which are filled and merged.
+        let merged = |bytes: f64| if is_transposed { 8.0 * bytes * (1.0 / 16e9 + 1.0 / 32e9) } else { 0.0 };
         let (read, once) = read_and_swept(3000, is_transposed);
-        assert_close(read, once);
+        assert_close(read, once + merged(3000.0 * 32.0));
         let (read, once) = read_and_swept(4000, is_transposed);
         let bytes = 4000.0 * 32.0;
         let sweep = bytes / 32e9 + if is_transposed { bytes / 16e9 } else { 0.0 };
-        assert_close(read, once + (ROWS - 1) as f64 * sweep);
+        assert_close(read, once + merged(bytes) + (ROWS - 1) as f64 * sweep);
     }
 }
 
@@ -409,13 +412,13 @@ fn row_operators_over_sparse_rows_fetch_rows_that_lie_far_apart() {
     let transposed = d.t(square);
     let sums = [w, few].map(|right| d.matmul(transposed, right));
     let rows = d.matmul(square, u);
-    let lines = |members: &[HopId], inputs: &[HopId]| {
-        vector_of(&d.dag, Some(TemplateType::Row), members, inputs).work.lines.round()
-    };
-    let fetched = 0.3 * 20_000.0 * 3.0;
-    assert_eq!(lines(&[square, transposed, sums[0]], &[x, w]), 2.0 * fetched);
-    assert_eq!(lines(&[square, transposed, sums[1]], &[x, few]), 0.0);
-    assert_eq!(lines(&[square, rows], &[x, u]), fetched);
+    let vector = |members: &[HopId], inputs: &[HopId]| vector_of(&d.dag, Some(TemplateType::Row), members, inputs);
+    let added = |members: &[HopId], inputs: &[HopId]| vector(members, inputs).work.lines.round();
+    let (wide, narrow) = (20_000.0 * (1.0 + 0.3 * 2.0), 20_000.0 * (1.0 + 0.3 * 0.5));
+    assert_eq!(added(&[square, transposed, sums[0]], &[x, w]), 2.0 * wide);
+    assert_eq!(added(&[square, transposed, sums[1]], &[x, few]), 2.0 * narrow);
+    assert_eq!(added(&[square, rows], &[x, u]), 0.0);
+    assert_eq!(vector(&[square, rows], &[x, u]).inputs[1].lines.round(), wide);
 }
 
 /// The transpose of a vector is a copy of it.
@@ -459,9 +462,54 @@ fn products_with_wide_rows_fetch_lines_for_non_zeros() {
         let mut d = Dag::default();
         let (x, y) = (d.sparse("X", 200, 100, 2000), d.read("Y", 100, cols));
         let product = d.matmul(x, y);
-        vector_of(&d.dag, None, &[product], &[x, y]).work.lines
+        vector_of(&d.dag, None, &[product], &[x, y]).inputs[1].lines
     };
-    assert_eq!([4, 80].map(lines), [0.0, 0.3 * 2000.0 * 11.0]);
+    // A line is waited for, and those behind it follow.
+    assert_eq!([4, 80].map(lines), [2000.0 * (1.0 + 0.3 * 0.5), 2000.0 * (1.0 + 0.3 * 10.0)]);
+}
+
+/// Sums of rows that lie far apart are read and written; those of the columns of a sparse matrix are, too.
+#[test]
+fn sums_by_column_fetch_lines_for_non_zeros() {
+    let mut d = Dag::default();
+    let (x, w) = (d.sparse("X", 200, 100, 2000), d.read("W", 200, 8));
+    let (transposed, sums) = (d.t(x), d.op((AggOp::Sum, Direction::Col), &[x]));
+    let product = d.matmul(transposed, w);
+    let square = d.mult(x, x);
+    let squares = d.op((AggOp::Max, Direction::Col), &[square]);
+    let lines = |template, members: &[HopId], inputs: &[HopId]| {
+        let work = vector_of(&d.dag, template, members, inputs).work;
+        (work.lines.round(), work.line_bytes)
+    };
+    assert_eq!(lines(None, &[product], &[transposed, w]), (2.0 * 2000.0 * 1.3, 6400.0));
+    assert_eq!(lines(None, &[sums], &[x]), (2.0 * 2000.0, 800.0));
+    assert_eq!(lines(Some(TemplateType::Cell), &[square, squares], &[x]), (2.0 * 2000.0, 800.0));
+}
+
+/// A row vector is fetched from for each non-zero, wherever it is read by position.
+#[test]
+fn row_vectors_fetch_lines_for_non_zeros() {
+    let mut d = Dag::default();
+    let (x, r, u) = (d.sparse("X", 200, 100, 2000), d.read("r", 1, 100), d.read("u", 200, 1));
+    let (scaled, by_row) = (d.mult(x, r), d.mult(x, u));
+    let [sums, row_sums] = [scaled, by_row].map(|value| d.op((AggOp::Sum, Direction::Row), &[value]));
+    for template in [None, Some(TemplateType::Cell), Some(TemplateType::Row)] {
+        let [with_row, with_column] = [(scaled, sums, r), (by_row, row_sums, u)].map(|(value, sums, vector)| {
+            let members: &[HopId] = if template.is_none() { &[value] } else { &[value, sums] };
+            vector_of(&d.dag, template, members, &[x, vector]).inputs[1].lines
+        });
+        assert_eq!((with_row, with_column), (2000.0, 0.0), "{template:?}");
+    }
+    // Where rows meet at one position in a hundred, the others are not asked for.
+    let y = d.sparse("Y", 200, 100, 200);
+    let met = d.mult(y, scaled);
+    let total = d.op((AggOp::Sum, Direction::Full), &[met]);
+    let limits = TemplateLimits::default();
+    let estimates = SparsityEstimates::new(&d.dag, &InputSketches::new());
+    let context = Context::with_estimates(&d.dag, &limits, estimates);
+    let operator = operator(Some(TemplateType::Cell), &[scaled, met, total], &[x, r, y]);
+    let vector = cost_vector(&context, &operator).expect("the operator is possible");
+    assert_eq!(vector.inputs.iter().find(|read| read.id == r).map(|read| read.lines.round()), Some(20.0));
 }
 
 /// Row operators take a moment for each operation on a row of few values, products but for their runs excepted, and run at
