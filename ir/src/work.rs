@@ -4,6 +4,8 @@
 //! Nothing here depends on the machine or on the number of threads, so that results do not either. What only one loop knows
 //! stands beside that loop.
 
+use crate::ops::{BinaryOp, UnaryOp};
+
 /// Cells (dense) or non-zeros (sparse) of a unit of a fused operator, at most: large enough that a call of generated code
 /// costs nothing, small enough that its values and the intermediates of an interpreter stay in the cache.
 pub const UNIT_CELLS: usize = 8192;
@@ -65,9 +67,18 @@ pub const NARROW_ROW: usize = 32;
 /// enough that passes over a run, of what is repeated for it and what is left to primitives, take longer.
 const NARROWEST_ROW: usize = 8;
 
-/// The weight in the table of operations from which on an operation of one operand is a function, or a root: dozens of
-/// instructions, for which registers should be full.
-pub const FUNCTION_FLOPS: f64 = 16.0;
+/// The weight in the table of operations from which on an operation of one operand is a function, or a root.
+const FUNCTION_FLOPS: f64 = 16.0;
+
+/// Whether an operation of one operand is a function such as `exp`: dozens of instructions, for which registers should be full.
+pub fn is_unary_function(op: UnaryOp) -> bool {
+    op.flops() >= FUNCTION_FLOPS
+}
+
+/// Whether an operation of two operands is such a function.
+pub fn is_binary_function(op: BinaryOp) -> bool {
+    op == BinaryOp::Pow
+}
 
 /// How few values make a row narrow, where they go through functions or do not.
 pub const fn narrow_below(has_functions: bool) -> usize {
@@ -80,9 +91,6 @@ pub const PLACED_COLUMNS: usize = 1 << 16;
 /// How many times as long as another one a sparse row is from which on it is searched for the other's columns: a search
 /// ends where no processor expects it, which takes as long as streaming so many positions.
 pub const SEARCHED: usize = 32;
-
-/// That number where rows would have to be merged, or have met others before.
-pub const SEARCHED_FOR_MERGES: usize = 8;
 
 /// Cells of a product of factors that a tile of it takes in the time of one dot product for one cell.
 pub const SAMPLE_CELLS: usize = 3;

@@ -56,7 +56,7 @@ impl Csr {
         full.iter().zip(kept).for_each(|(&column, value)| cells[column as usize] = value);
     }
 
-    /// Those of some ascending columns in which each of these rows has a position.
+    /// The columns among some ascending ones in which each of these rows has a position.
     fn full_in(&self, rows: Range<usize>, columns: &[u32]) -> Vec<u32> {
         let mut full = columns.to_vec();
         for row in rows {

@@ -7,7 +7,7 @@ use crate::layout::leading;
 use crate::places::Places;
 use crate::visited::{RowNumbers, VisitedRows};
 use fuseline_ir::schedule::Segment;
-use fuseline_ir::work::{SEARCHED, SEARCHED_FOR_MERGES};
+use fuseline_ir::work::SEARCHED;
 use fuseline_matrix::{Csr, JoinedCells, SparseRow};
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -39,6 +39,9 @@ impl<'a> Rows<'a> {
     }
 }
 
+/// [`SEARCHED`] where rows would have to be merged.
+const SEARCHED_FOR_MERGES: usize = 8;
+
 /// Positions of a row from which on it is worth to look for the part of another one in its columns: it may be a part
 /// itself.
 const LONG_ROW: usize = 1024;
@@ -65,7 +68,7 @@ pub(crate) struct CombinedRows {
 /// Positions that meet a further row.
 #[derive(Debug, Default)]
 struct NextMeeting {
-    /// Those of positions, from one on.
+    /// The numbers of positions, from one on.
     numbers: Vec<f64>,
     /// The numbers and the columns of the positions that are kept.
     kept: Vec<f64>,

@@ -97,7 +97,7 @@ impl CPlan {
         elsewhere: &[f64],
     ) -> Vec<CInputId> {
         let outputs = || self.outputs.iter().zip(elsewhere);
-        if !outputs().all(|(output, &value)| takes_elsewhere(output, value)) {
+        if sparse.is_empty() || !outputs().all(|(output, &value)| takes_elsewhere(output, value)) {
             return Vec::new();
         }
         let decides = |input: &CInputId| {

@@ -2,14 +2,14 @@
 //! all of their cells.
 //!
 //! Row by row, a loop over a few cells would fill a part of a register, and merge 32 lanes for their aggregate. So where
-//! rows are narrow ([`fuseline_ir::work::narrow_below`]), whatever such a loop reads lies in gapless tiles: [`super::Step::Pack`] copies rows that lie apart and
-//! repeats values of rows. What the loop aggregates it writes to a tile, too, and leaves the rest to primitives.
+//! rows are narrow ([`fuseline_ir::work::narrow_below`]), whatever such a loop reads lies in gapless tiles:
+//! [`super::Step::Pack`] copies rows that lie apart and repeats values of rows. What the loop aggregates it writes to a tile,
+//! too, and leaves the rest to primitives.
 
 use super::{Extent, FusedLoop};
 use fuseline_ir::cplan::{CNode, CNodeId, CPlan, Length};
-use fuseline_ir::ops::BinaryOp;
 use fuseline_ir::template::Space;
-use fuseline_ir::work::{FUNCTION_FLOPS, narrow_below};
+use fuseline_ir::work::{is_binary_function, is_unary_function, narrow_below};
 
 /// Rows of a plan are narrow if they have fewer cells than this.
 pub(crate) fn narrow_cells(plan: &CPlan) -> u32 {
@@ -19,8 +19,8 @@ pub(crate) fn narrow_cells(plan: &CPlan) -> u32 {
 /// Whether a node is a function such as `exp`.
 fn is_function(node: &CNode) -> bool {
     match *node {
-        CNode::Unary(op, _) => op.flops() >= FUNCTION_FLOPS,
-        CNode::Binary(op, ..) => op == BinaryOp::Pow,
+        CNode::Unary(op, _) => is_unary_function(op),
+        CNode::Binary(op, ..) => is_binary_function(op),
         _ => false,
     }
 }

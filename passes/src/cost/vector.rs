@@ -19,7 +19,7 @@ use crate::facts::{
 use crate::hops::{over_windows, untransposed};
 use crate::machine::OperationClass;
 use fuseline_ir::hop::{Hop, HopId, HopOp};
-use fuseline_ir::ops::{BinaryOp, Direction};
+use fuseline_ir::ops::Direction;
 use fuseline_ir::schedule::{Driver, Flow};
 use fuseline_ir::work;
 use fuseline_ir::{SizeInfo, Space};
@@ -48,7 +48,7 @@ const MERGED_PATTERN_VISIT: f64 = 0.75;
 const VALUES_ONLY_ROW_START: f64 = 0.5;
 
 /// Bytes of sums of all blocks from which on it matters to merge them: those that the caches of a core hold do not.
-const LARGE_SUMS: f64 = 1048576.0;
+const LARGE_SUMS: f64 = (1_u64 << 20) as f64;
 
 /// Values of a row up to which what belongs to the row is repeated for its cells, so that rows run on as one; in longer ones
 /// registers hold the cells of one row alone. Fitted: below the 16 and 32 values at which primitives and generated code
@@ -268,12 +268,9 @@ impl<'a> CellPass<'a> {
         }
         work.non_zeros = non_zeros(context, &inputs);
         work.sparse_rows = inputs.iter().map(|read| stored_rows(context, read.id)).sum();
-        let sums = operator.roots.iter().filter(|&&root| is_column_aggregate(context, root));
-        if let Some(&root) = sums.max_by(|&&one, &&other| bytes_of(context, one).total_cmp(&bytes_of(context, other)))
-            && share < 1.0
-        {
+        if share < 1.0 && is_column_aggregate(context, operator.root()) {
             work.lines = TRANSFERS_OF_SUMS * cells(space) * share;
-            work.line_bytes = bytes_of(context, root);
+            work.line_bytes = bytes_of(context, operator.root());
         }
         self.count_combined(context, &inputs, &mut work);
         let output = outputs_bytes(context, operator);
@@ -573,8 +570,8 @@ fn count_lines(context: &Context<'_>, id: HopId, inputs: &mut [InputRead], work:
 /// Whether values of an operator go through a function such as `exp`.
 fn has_functions(context: &Context<'_>, operator: &Operator) -> bool {
     operator.members.iter().any(|&id| match context.hop(id).op {
-        HopOp::Unary(op) => op.flops() >= work::FUNCTION_FLOPS,
-        HopOp::Binary(op) => op == BinaryOp::Pow,
+        HopOp::Unary(op) => work::is_unary_function(op),
+        HopOp::Binary(op) => work::is_binary_function(op),
         _ => false,
     })
 }
