@@ -121,6 +121,9 @@ fn rows(operator: &Operator<'_>, csr: &Csr, agg: AggOp) -> MatrixBlock {
             let values = &mut part[rows.start - first_row..rows.end - first_row];
             let output = Output { values: &mut *values, row_stride: 1 };
             operator.genexec(&mut workspace.layout, unit, &mut [output]);
+            if zero == 0.0 && agg.ignores_zeros() {
+                return;
+            }
             let offsets = if operator.binding.combines_rows() {
                 workspace.layout.combined.offsets()
             } else {

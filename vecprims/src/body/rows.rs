@@ -6,6 +6,7 @@ use super::product::Rows;
 use super::reduce::{
     Aggregate, Pending, Run, merge_registers, reduce_register, reduce_run, squared_distances, take_run,
 };
+use super::sparse::CsrRows;
 use super::upright;
 use crate::vector::{Portable, Vector};
 use fuseline_ops::AggOp;
@@ -124,25 +125,59 @@ pub(crate) unsafe fn segment_row_agg<V: Vector, A: Aggregate, const N: usize>(
 ) {
     // SAFETY: the caller's offsets are monotone and cover the positions; `out` has a value per row.
     unsafe {
-        let zero_counts = matches!(A::OP, AggOp::Min | AggOp::Max | AggOp::Prod);
-        let mut pending = Pending::new(|value| if A::OP == AggOp::Mean { value / cols as f64 } else { value });
-        for row in 0..rows {
-            let start = *row_offsets.add(row);
-            let len = *row_offsets.add(row + 1) - start;
-            let values = a.add(start - *row_offsets);
-            if A::OP == AggOp::Var {
+        let rows_of = CsrRows::new(rows, row_offsets, std::ptr::null(), a);
+        let of_row = |row: usize| {
+            let positions = rows_of.positions(row);
+            (a.add(positions.start), positions.len())
+        };
+        if A::OP == AggOp::Var {
+            for row in 0..rows {
+                let (values, len) = of_row(row);
                 *out.add(row * out_row) = variance::<V, A, N>(values, len, cols);
-                continue;
             }
-            let mut register = reduce_run::<V, A, N>(values, Run::new::<N>(len));
-            if zero_counts && len < cols {
-                // The zero must come last to choose the sign of equal zeros: one lane holds the merged result.
-                let run = reduce_register::<V, A>(register);
-                register = V::select(V::first(1), A::merge(V::splat(run), V::splat(0.0)), V::splat(A::NEUTRAL));
-            }
-            pending.push::<A>(register, out.add(row * out_row));
+            return;
         }
-        pending.flush::<A>();
+        for start in (0..rows).step_by(8) {
+            let count = (rows - start).min(8);
+            let (mut registers, mut lengths) = ([V::splat(A::NEUTRAL); 8], [0; 8]);
+            for index in 0..count {
+                let (values, len) = of_row(start + index);
+                lengths[index] = len;
+                registers[index] = reduce_short_run::<V, A, N>(values, len);
+            }
+            let merged = V::reduce_eight::<A>(registers);
+            for index in 0..count {
+                *out.add((start + index) * out_row) = with_zeros::<A>(merged[index], lengths[index], cols);
+            }
+        }
+    }
+}
+
+/// [`reduce_run`] of a run that is likely to be short: nothing depends on the length of one that fits a register but a mask.
+#[inline(always)]
+unsafe fn reduce_short_run<V: Vector, A: Aggregate, const N: usize>(values: *const f64, len: usize) -> V {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        if len > V::LANES {
+            return reduce_run::<V, A, N>(values, Run::new::<N>(len));
+        }
+        // The other registers would hold the neutral element.
+        let (neutral, mask) = (V::splat(A::NEUTRAL), V::first(len));
+        V::select(mask, A::step(neutral, V::load_first(values, mask)), neutral)
+    }
+}
+
+/// The aggregate of a row of `cols` cells, given that of its `len` values: the zeros come last, which chooses the sign of equal
+/// ones.
+#[inline(always)]
+unsafe fn with_zeros<A: Aggregate>(aggregate: f64, len: usize, cols: usize) -> f64 {
+    match A::OP {
+        AggOp::Mean => aggregate / cols as f64,
+        AggOp::Min | AggOp::Max | AggOp::Prod if len < cols => {
+            // SAFETY: every processor has the instructions of single values.
+            unsafe { A::merge(Portable::from_value(aggregate), Portable::from_value(0.0)).value() }
+        }
+        _ => aggregate,
     }
 }
 

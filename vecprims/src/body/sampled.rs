@@ -95,7 +95,8 @@ unsafe fn push_pair<V: Vector, const N: usize, F: Fn(f64) -> f64>(
     }
 }
 
-/// [`sampled_product`] for ranks in `T` registers: the row of `u` stays in them.
+/// [`sampled_product`] for ranks in `T` registers: the row of `u` stays in them. Positions run on over the ends of rows, eight
+/// at a time, since their products are stored next to each other.
 #[inline(always)]
 unsafe fn narrow_sampled_product<V: Vector, const T: usize>(
     csr: CsrRows,
@@ -106,15 +107,57 @@ unsafe fn narrow_sampled_product<V: Vector, const T: usize>(
 ) {
     // SAFETY: passed on to the caller.
     unsafe {
-        let finish = NarrowProduct::<V, T, false>::new(u, v, rank);
-        let mut pending = Pending::new(|value| finish.finish(value));
-        for row in 0..csr.rows {
+        let of_row = |row| {
             let [factors] = u.pointers(row);
-            let products = NarrowProduct::<V, T, true>::new(v, Rows::new(factors, 0), rank);
-            for position in csr.positions(row) {
-                pending.push::<Sum>(products.register(csr.column(position)), out.add(position));
-            }
+            NarrowProduct::<V, T, true>::new(v, Rows::new(factors, 0), rank)
+        };
+        let count = csr.count();
+        if count == 0 {
+            return;
         }
-        pending.flush::<Sum>();
+        let mut row = row_of_first_position(csr);
+        let (mut products, mut end) = (of_row(row), csr.positions(row).end);
+        let mut start = 0;
+        while start < count {
+            let block = (count - start).min(8);
+            let mut registers = [V::splat(0.0); 8];
+            if start + 8 <= end {
+                for index in 0..8 {
+                    registers[index] = products.register(csr.column(start + index));
+                }
+            } else {
+                for index in 0..8 {
+                    let position = start + index.min(block - 1);
+                    if position == end {
+                        row = row_after(csr, row);
+                        (products, end) = (of_row(row), csr.positions(row).end);
+                    }
+                    registers[index] = products.register(csr.column(position));
+                }
+            }
+            let merged = V::reduce_eight::<Sum>(registers).map(|value| products.finish(value));
+            V::store_block(merged, out.add(start), block);
+            start += block;
+        }
     }
+}
+
+/// The row of the first position; there is one.
+#[inline(always)]
+unsafe fn row_of_first_position(csr: CsrRows) -> usize {
+    // SAFETY: passed on to the caller.
+    unsafe { if csr.positions(0).is_empty() { row_after(csr, 0) } else { 0 } }
+}
+
+/// The next row that has positions; there is one.
+#[inline(always)]
+unsafe fn row_after(csr: CsrRows, row: usize) -> usize {
+    let mut next = row + 1;
+    // SAFETY: passed on to the caller.
+    unsafe {
+        while csr.positions(next).is_empty() {
+            next += 1;
+        }
+    }
+    next
 }
