@@ -5,10 +5,10 @@ use super::hardware::cache_bytes;
 use super::rounds::Sample;
 use super::scripts::{
     COLUMNS, FACTOR_NON_ZEROS, FEW_NON_ZEROS, FOUND_COLUMNS, GATHERED, GATHERED_ROWS, LONG, LONG_ROWS, MANY_NON_ZEROS,
-    MANY_ROWS, NARROW, OPERATIONS, RANK, ROW_OPERATIONS, SHORT, SIDE, TALL, TINY, TINY_CELLS, TINY_ROWS, WRITTEN_ROWS,
-    after_others, arithmetic_rows_script, arithmetic_script, block_script, cell_rows_script, factors_script,
-    found_script, gathered_script, half_cache_rows, long_rows_script, many_non_zeros_script, short_rows_script,
-    sparse_rows_script, tiny_script, written_script,
+    MANY_ROWS, NARROW, OPERATIONS, RANK, ROW_LOOPS, ROW_OPERATIONS, SHORT, SIDE, TALL, TINY, TINY_CELLS, TINY_ROWS,
+    WRITTEN_ROWS, after_others, arithmetic_rows_script, arithmetic_script, block_script, cell_rows_script,
+    factors_script, found_script, gathered_script, half_cache_rows, long_rows_script, many_non_zeros_script,
+    short_rows_script, sparse_rows_script, tiny_script, written_script,
 };
 use crate::error::Error;
 use crate::options::{BackendKind, CompileOptions};
@@ -114,16 +114,19 @@ impl Compiled {
         ((self.short_row.seconds() - operations / products) / 2.0).max(0.0)
     }
 
-    /// Floating-point operations per second of one thread on rows, two of which start a run: at most those of chains.
-    pub(super) fn row_arithmetic(&self, run: f64) -> f64 {
-        let seconds = (self.arithmetic_rows.seconds() - 2.0 * run).max(f64::MIN_POSITIVE);
-        ((ROW_OPERATIONS * LONG) as f64 / seconds).min(self.arithmetic.rate())
+    /// Cells per second of one thread that loops over rows go over, two of which start a run: at most as many as chains do
+    /// operations.
+    pub(super) fn row_cells(&self, run: f64) -> f64 {
+        let operations = (ROW_OPERATIONS * LONG) as f64 / self.arithmetic.rate();
+        let seconds = (self.arithmetic_rows.seconds() - 2.0 * run - operations).max(f64::MIN_POSITIVE);
+        ((ROW_LOOPS * LONG) as f64 / seconds).min(self.arithmetic.rate())
     }
 
     /// Seconds of an operation on a narrow row besides its floating-point operations, of so many per second, and runs.
     pub(super) fn narrow_seconds(&self, run: f64) -> f64 {
-        let operations = (ROW_OPERATIONS * NARROW) as f64 / self.row_arithmetic(run);
-        ((self.narrow_rows.seconds() - 2.0 * run - operations) / ROW_OPERATIONS as f64).max(0.0)
+        let operations = (ROW_OPERATIONS * NARROW) as f64 / self.arithmetic.rate();
+        let loops = (ROW_LOOPS * NARROW) as f64 / self.row_cells(run);
+        ((self.narrow_rows.seconds() - 2.0 * run - operations - loops) / ROW_OPERATIONS as f64).max(0.0)
     }
 
     /// Seconds of a row of cells besides its operations, the sum among them.

@@ -12,7 +12,7 @@ use std::path::Path;
 use thiserror::Error;
 
 /// The version of the format, and of what its numbers mean.
-const VERSION: u32 = 10;
+const VERSION: u32 = 11;
 
 /// The machine that was calibrated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -52,6 +52,8 @@ pub(super) const WRITTEN_ROWS: usize = 4000;
 pub(super) const NARROW: usize = 10;
 /// Operations of [`arithmetic_rows_script`] on a cell.
 pub(super) const ROW_OPERATIONS: usize = 3;
+/// Loops of [`arithmetic_rows_script`] over the cells of a row.
+pub(super) const ROW_LOOPS: usize = 2;
 /// How often each operator over more than a few rows runs.
 const FEW: usize = 4;
 /// How often each other one runs.

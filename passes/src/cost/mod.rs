@@ -40,6 +40,7 @@ mod sweeps;
 #[cfg(test)]
 mod tests;
 mod vector;
+mod vectors;
 mod work;
 
 use crate::cover::Operator;

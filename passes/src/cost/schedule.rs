@@ -1,6 +1,7 @@
 //! How a fused operator will run, as far as its sizes say: the schedule that skeletons make of its plan and inputs, made of
 //! its members.
 
+use super::vectors::Vectors;
 use crate::cover::{ByPosition, Hops, Operator};
 use crate::facts::{Context, bytes_of, cells, stored_non_zeros, stored_rows};
 use crate::hops::untransposed;
@@ -212,11 +213,10 @@ impl Members<'_> {
                 _ => {}
             }
         }
-        let cells = &context.hop(main).size;
-        for input in operator.inputs.iter().map(|&id| context.hop(id)).filter(|input| input.is_matrix()) {
-            let size = &input.size;
-            kept.rows |= size.cols == Some(1) && cells.cols != Some(1) && size.rows == cells.rows;
-            kept.columns |= size.rows == Some(1) && cells.rows != Some(1) && size.cols == cells.cols;
+        let (cells, vectors) = (&context.hop(main).size, Vectors::of(context, operator));
+        for &input in operator.inputs.iter().filter(|&&id| context.hop(id).is_matrix()) {
+            kept.rows |= vectors.belongs_to_rows(input, cells);
+            kept.columns |= vectors.belongs_to_columns(input, cells);
         }
         kept
     }

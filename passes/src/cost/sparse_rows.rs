@@ -2,8 +2,9 @@
 
 use super::outer::TRANSFERS_OF_SUMS;
 use super::product::{Passes, lines_of_row, passes};
+use super::vectors::Vectors;
 use super::work::{JOINED_ROW_START, MET_ROW_START, Work, is_column_aggregate, share_of_merge};
-use crate::cover::{ByPosition, Operator};
+use crate::cover::{ByPosition, Hops, Operator};
 use crate::facts::{Context, bytes_of, cells, sparsity, stored_non_zeros, stored_rows};
 use crate::hops::untransposed;
 use fuseline_ir::SizeInfo;
@@ -46,13 +47,25 @@ impl SparseRows {
         self.is_main(input) && self.lies_by_position(id)
     }
 
-    /// The share of the operations of a member on all cells that it does: what takes non-zeros in does no others.
+    /// The share of the operations of a member on all cells that it does: what is computed for non-zeros, or takes them in,
+    /// does no others.
     pub(super) fn share_of(&self, context: &Context<'_>, id: HopId) -> f64 {
+        if self.lies_by_position(id) {
+            return self.share_of_value(context, id);
+        }
         let hop = context.hop(id);
+        if !matches!(hop.op, HopOp::MatMul | HopOp::AggUnary(..) | HopOp::Reorg(_)) {
+            return 1.0;
+        }
         let read = |input: HopId| untransposed(context.dag, input).unwrap_or(input);
-        let by_position = |input: HopId| self.is_main(input) || self.lies_by_position(input);
-        let takes = matches!(hop.op, HopOp::MatMul | HopOp::AggUnary(..) | HopOp::Reorg(_));
-        if takes && hop.inputs.iter().any(|&input| by_position(read(input))) { self.share } else { 1.0 }
+        let by_position = |&input: &HopId| self.is_main(input) || self.lies_by_position(input);
+        let taken = hop.inputs.iter().map(|&input| read(input)).filter(by_position);
+        taken.map(|input| self.share_of_value(context, input)).reduce(f64::max).unwrap_or(1.0)
+    }
+
+    /// The share of the cells of a value by position: where rows meet, that of what is left of them.
+    fn share_of_value(&self, context: &Context<'_>, id: HopId) -> f64 {
+        self.share.min(sparsity(context, id))
     }
 
     /// Counts what it takes to combine the rows of several sparse matrices.
@@ -87,31 +100,41 @@ impl SparseRows {
     }
 
     /// The cells of an input that are fetched one by one, for the non-zeros.
-    pub(super) fn gathers(&self, context: &Context<'_>, id: HopId) -> f64 {
-        self.beside(context, id, SizeInfo::same_dims)
+    pub(super) fn gathers(&self, context: &Context<'_>, operator: &Operator, id: HopId) -> f64 {
+        self.beside(context, operator, id, |main| context.hop(id).size.same_dims(main))
     }
 
     /// The cache lines of an input that are fetched one by one, for the non-zeros: of a row vector that lies by position, and
     /// of the right sides of products.
     pub(super) fn lines_read(&self, context: &Context<'_>, operator: &Operator, id: HopId) -> f64 {
-        let of_vector = self.beside(context, id, |size, main| size.rows == Some(1) && main.rows != Some(1));
+        let vectors = Vectors::of(context, operator);
+        let of_vector = self.beside(context, operator, id, |main| vectors.belongs_to_columns(id, main));
         let is_right = |through: HopId| untransposed(context.dag, through).unwrap_or(through) == id;
         let rights = self.passes(context, operator).filter(|passes| !passes.is_sum && is_right(passes.through));
         let lines: f64 = rights.map(|passes| lines_of_row(context, passes.through)).sum();
         of_vector + lines * self.visited(context)
     }
 
-    /// The cache lines of sums of `t(X) %*% B` that the non-zeros add to, which are read and written, with the bytes of the
-    /// largest of these.
+    /// The cache lines of sums that the non-zeros add to, which are read and written, with the bytes of the largest of these: of
+    /// `t(X) %*% B` and `t(B) %*% X` those of a row of B, and of sums by column one.
     pub(super) fn lines_added_to(&self, context: &Context<'_>, operator: &Operator) -> (f64, f64) {
-        let sums = self.passes(context, operator).filter(|passes| passes.is_sum).map(|passes| passes.through);
-        let by_position = |id: HopId| self.is_main(id) || self.lies_by_position(id);
-        let aggregates = |root: HopId| is_column_aggregate(context, root) && by_position(context.hop(root).inputs[0]);
-        let aggregated = operator.roots.iter().copied().filter(|&root| aggregates(root));
-        sums.chain(aggregated).fold((0.0, 0.0), |(lines, bytes), id| {
-            let own = TRANSFERS_OF_SUMS * self.visited(context) * lines_of_row(context, id);
+        let sums = operator.members.iter().filter_map(|&id| Some((id, self.lines_of_sum(context, id)?)));
+        sums.fold((0.0, 0.0), |(lines, bytes), (id, own)| {
+            let own = TRANSFERS_OF_SUMS * self.visited(context) * own;
             (lines + own, bytes.max(bytes_of(context, id)))
         })
+    }
+
+    /// The cache lines that a non-zero adds to, where a member sums up what lies by position.
+    fn lines_of_sum(&self, context: &Context<'_>, id: HopId) -> Option<f64> {
+        let by_position = |id: HopId| self.is_main(id) || self.lies_by_position(id);
+        let inputs = &context.hop(id).inputs;
+        if is_column_aggregate(context, id) {
+            return by_position(inputs[0]).then_some(1.0);
+        }
+        let left = passes(context, id).filter(|passes| passes.is_sum)?.rows_of;
+        let other = if by_position(left) { inputs[1] } else { left };
+        (by_position(left) || by_position(inputs[1])).then(|| lines_of_row(context, other))
     }
 
     /// The non-zeros that are visited.
@@ -125,14 +148,27 @@ impl SparseRows {
         operator.members.iter().filter_map(|&id| passes(context, id)).filter(by_position)
     }
 
-    /// The non-zeros beside which a dense input of such dimensions, those of the main input given, is read by position.
-    fn beside(&self, context: &Context<'_>, id: HopId, has_dims: impl Fn(&SizeInfo, &SizeInfo) -> bool) -> f64 {
+    /// The non-zeros beside which a dense input that belongs to cells of the main input's size is read by position.
+    fn beside(
+        &self,
+        context: &Context<'_>,
+        operator: &Operator,
+        id: HopId,
+        belongs: impl Fn(&SizeInfo) -> bool,
+    ) -> f64 {
         let Some((main, found)) = &self.main else { return 0.0 };
-        let (hop, size) = (context.hop(id), context.hop(*main).size);
-        let has_columns = hop.size.cols == size.cols && size.cols != Some(1) && has_dims(&hop.size, &size);
-        let is_read = || found.members.iter().any(|&member| context.hop(member).inputs.contains(&id));
-        let fetches = hop.is_matrix() && id != *main && has_columns && sparsity(context, id) == 1.0 && is_read();
-        if fetches { self.visited(context) } else { 0.0 }
+        let size = context.hop(*main).size;
+        let is_dense_side = context.hop(id).is_matrix() && id != *main && sparsity(context, id) == 1.0;
+        if !is_dense_side || size.cols == Some(1) || !belongs(&size) {
+            return 0.0;
+        }
+        let mut read = Hops::new();
+        for &member in operator.members.iter().rev() {
+            if found.contains(member) || read.contains(&member) {
+                read.extend_from_slice(&context.hop(member).inputs);
+            }
+        }
+        if read.contains(&id) { self.visited(context) } else { 0.0 }
     }
 
     /// The cells of sparse rows that are laid out for all columns.

@@ -6,9 +6,10 @@ use super::product::{bytes_of_sums, has_several_blocks, lines_of_row, moved_cell
 use super::schedule::Scheduled;
 use super::sparse_rows::SparseRows;
 use super::sweeps::{Sweep, sweeps};
+use super::vectors::Vectors;
 use super::work::{
     JOINED_ROW_START, MET_ROW_START, Work, basic_class, cell_flops, cell_runs, dense_flops, flops, fused_class,
-    is_column_aggregate, is_matrix_product, narrow_rows, product_share, row_class, runs, share_of_merge,
+    is_column_aggregate, is_matrix_product, is_pooling, product_share, repeats_vector, row_cells, runs, share_of_merge,
     takes_short_rows, tile_class,
 };
 use crate::cover::{Hops, Operator};
@@ -122,20 +123,6 @@ impl CostVector {
         }
         self.work.count_stored(stored_non_zeros(context, root), stored_rows(context, root));
     }
-
-    /// Counts the rows of an operator over the cells of `space`, which are narrow if they have fewer values than `narrow`. What
-    /// skips the zeros of a driver goes by non-zeros.
-    fn count_rows(&mut self, scheduled: Option<&Scheduled>, space: &SizeInfo, narrow: usize) {
-        if self.sparsity < 1.0 || !scheduled.is_some_and(goes_by_rows) {
-            return;
-        }
-        let (rows, values) = space.known_dims().unwrap_or_default();
-        self.work.runs = 0.0;
-        self.work.rows = rows as f64;
-        if values >= narrow as u64 {
-            self.work.fill_by_row(values as f64);
-        }
-    }
 }
 
 /// How one input is read.
@@ -179,10 +166,7 @@ pub fn cost_vector(context: &Context<'_>, operator: &Operator) -> Option<CostVec
             count_factors(context, operator, scheduled, &mut vector.work);
         }
         (Space::Factors, _) => {}
-        (Space::Cells | Space::Rows, scheduled) => {
-            let narrow = work::narrow_below(has_functions(context, operator));
-            vector.count_rows(scheduled.as_ref(), &pass.space, narrow);
-        }
+        (Space::Cells | Space::Rows, scheduled) => pass.count_rows(context, scheduled.as_ref(), &mut vector),
     }
     if let Some(scheduled) = scheduled.filter(|_| space == Space::Cells) {
         if !scheduled.asks_for_rows() {
@@ -262,7 +246,8 @@ impl<'a> CellPass<'a> {
         if share < 1.0 {
             // Where rows meet, a row vector is read at what is left of them.
             let computed = operator.members.iter().map(|&id| self.share_computed(context, id)).fold(share, f64::min);
-            for read in inputs.iter_mut().filter(|read| belongs_to_columns(context, read.id, space)) {
+            let vectors = Vectors::of(context, operator);
+            for read in inputs.iter_mut().filter(|read| vectors.belongs_to_columns(read.id, space)) {
                 read.lines = cells(space) * computed;
             }
         }
@@ -288,6 +273,30 @@ impl<'a> CellPass<'a> {
             is_shared,
             computes_apart: false,
         }
+    }
+
+    /// Counts the rows of a fused operator. Narrow ones are one run, with loops beside it. What skips the zeros of a driver goes by
+    /// non-zeros.
+    fn count_rows(&self, context: &Context<'_>, scheduled: Option<&Scheduled>, vector: &mut CostVector) {
+        if vector.sparsity < 1.0 || !scheduled.is_some_and(goes_by_rows) {
+            return;
+        }
+        let (rows, values) = self.space.known_dims().unwrap_or_default();
+        let work = &mut vector.work;
+        work.runs = 0.0;
+        work.rows = rows as f64;
+        if is_narrow(context, self.operator, values) {
+            work.row_cells = self.loops_beside(context) as f64 * cells(&self.space);
+        } else {
+            work.fill_by_row(values as f64);
+        }
+    }
+
+    /// The loops over the cells of narrow rows beside that which computes them: they repeat vectors, and aggregate what was
+    /// stored.
+    fn loops_beside(&self, context: &Context<'_>) -> usize {
+        let has_loop = |&&id: &&HopId| matches!(context.hop(id).op, HopOp::AggUnary(..)) || repeats_vector(context, id);
+        self.operator.members.iter().filter(has_loop).count()
     }
 
     /// Counts what it takes to combine the rows of several sparse matrices.
@@ -437,16 +446,16 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVector {
         if members.len() > 1 && matches!(context.hop(id).op, HopOp::Reorg(_)) {
             continue;
         }
-        if sparse_rows.as_ref().is_some_and(|rows| rows.lies_by_position(id)) {
-            let share = sparse_rows.as_ref().map_or(1.0, |rows| rows.share);
-            work.add(row_class(context, id), dense_flops(context, id) * share);
+        let share = sparse_rows.as_ref().map(|rows| rows.share_of(context, id));
+        if is_fused || is_pooling(context, id) {
+            work.row_cells += row_cells(context, operator, id) * share.unwrap_or(1.0);
+        }
+        if let Some(share) = share.filter(|_| sparse_rows.as_ref().is_some_and(|rows| rows.lies_by_position(id))) {
+            work.add(fused_class(context, id), dense_flops(context, id) * share);
             continue;
         }
-        let class = basic.unwrap_or_else(|| row_class(context, id));
-        let flops = match &sparse_rows {
-            Some(rows) => dense_flops(context, id) * rows.share_of(context, id),
-            None => flops(context, id),
-        };
+        let class = basic.unwrap_or_else(|| fused_class(context, id));
+        let flops = share.map_or_else(|| flops(context, id), |share| dense_flops(context, id) * share);
         work.in_registers += if product_share(context, id, class) < 1.0 { flops } else { 0.0 };
         work.moved += UNFOLD_IN_MOVES * unfolded_cells(context, id);
         match by_row {
@@ -454,7 +463,7 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVector {
             _ => work.add(class, flops),
         }
         if is_fused {
-            work.narrow += narrow_rows(context, id);
+            work.count_short_rows(context, id, |values| is_narrow(context, operator, values));
         }
         if class != OperationClass::MatrixProduct {
             let run_start = if !is_fused && takes_short_rows(context, id) { SIDE_BY_SIDE_RUN_START } else { 1.0 };
@@ -470,7 +479,8 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVector {
     let mut inputs = matrices(context, &operator.inputs, share);
     if let Some(rows) = &sparse_rows {
         for read in &mut inputs {
-            (read.gathers, read.lines) = (rows.gathers(context, read.id), rows.lines_read(context, operator, read.id));
+            (read.gathers, read.lines) =
+                (rows.gathers(context, operator, read.id), rows.lines_read(context, operator, read.id));
         }
         work.moved += rows.scattered_cells(context, operator) * SCATTER_IN_MOVES;
         (work.lines, work.line_bytes) = rows.lines_added_to(context, operator);
@@ -567,6 +577,12 @@ fn count_lines(context: &Context<'_>, id: HopId, inputs: &mut [InputRead], work:
     }
 }
 
+/// Whether rows of so many values are one run in the code of a fused operator.
+fn is_narrow(context: &Context<'_>, operator: &Operator, values: u64) -> bool {
+    let below = |has_functions: bool| values < work::narrow_below(has_functions) as u64;
+    below(false) || below(true) && has_functions(context, operator)
+}
+
 /// Whether values of an operator go through a function such as `exp`.
 fn has_functions(context: &Context<'_>, operator: &Operator) -> bool {
     operator.members.iter().any(|&id| match context.hop(id).op {
@@ -574,12 +590,6 @@ fn has_functions(context: &Context<'_>, operator: &Operator) -> bool {
         HopOp::Binary(op) => work::is_binary_function(op),
         _ => false,
     })
-}
-
-/// Whether a matrix has a value for each column of `space`, whatever the row.
-fn belongs_to_columns(context: &Context<'_>, id: HopId, space: &SizeInfo) -> bool {
-    let size = &context.hop(id).size;
-    size.rows == Some(1) && space.rows != Some(1) && size.cols == space.cols
 }
 
 /// The cells of all unfolded images of a convolution.

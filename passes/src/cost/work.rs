@@ -2,12 +2,13 @@
 //! visits and stores of non-zeros.
 
 use super::product::loop_of;
+use crate::cover::Operator;
 use crate::facts::{Context, IN_REGISTER_SHARE, cells, has_short_rows, is_inner_product, sparsity};
-use crate::hops::untransposed;
+use crate::hops::{over_windows, untransposed};
 use crate::machine::{Machine, OperationClass};
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{HopId, HopOp, NaryOp};
-use fuseline_ir::ops::Direction;
+use fuseline_ir::ops::{Direction, WindowOp};
 use fuseline_ir::schedule::product::ProductLoop;
 use fuseline_ir::work::PLACED_COLUMNS;
 
@@ -66,6 +67,8 @@ pub struct Work {
     pub stored_rows: f64,
     /// Cells that products move, apart from their operations.
     pub moved: f64,
+    /// Cells that the loops of an operator over rows go over.
+    pub row_cells: f64,
 }
 
 impl Work {
@@ -88,6 +91,25 @@ impl Work {
     pub(super) fn count_stored(&mut self, non_zeros: f64, rows: f64) {
         self.stored = non_zeros;
         self.stored_rows = rows.min(non_zeros);
+    }
+
+    /// Counts what it takes besides that a member of an operator over rows goes over short ones; products do not count. Narrow
+    /// rows, of so many values, are one run, for which vectors are repeated, and others are taken one by one.
+    pub(super) fn count_short_rows(&mut self, context: &Context<'_>, id: HopId, is_narrow: impl Fn(u64) -> bool) {
+        let hop = context.hop(id);
+        let size = match hop.op {
+            HopOp::AggUnary(..) => context.hop(hop.inputs[0]).size,
+            HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_) => hop.size,
+            _ => return,
+        };
+        if size.cols == Some(1) || !has_short_rows(&size) {
+            return;
+        }
+        if !size.cols.is_some_and(is_narrow) {
+            self.narrow += size.rows.unwrap_or(0) as f64;
+        } else if repeats_vector(context, id) {
+            self.row_cells += cells(&size);
+        }
     }
 
     /// Adds operations of a class that fill registers with the values of one row alone, of so many.
@@ -125,7 +147,8 @@ impl Work {
         let stores = self.stored * sparse.store + self.stored_rows * sparse.store_row;
         let starts = self.runs * machine.start.run + self.rows * machine.start.row + self.narrow * machine.start.narrow;
         let moves = self.moved / machine.compute.of(OperationClass::Reorganization);
-        (flops.sum::<f64>() - saved + moves + visits + stores + starts) / threads
+        let loops = self.row_cells / machine.compute.row_cells;
+        (flops.sum::<f64>() - saved + moves + loops + visits + stores + starts) / threads
     }
 }
 
@@ -141,15 +164,42 @@ fn round_up(value: f64, number: f64) -> f64 {
     (value / number).ceil() * number
 }
 
-/// The rows that a member of an operator over rows takes one by one, if these are short; products do not count.
-pub(super) fn narrow_rows(context: &Context<'_>, id: HopId) -> f64 {
+/// The cells that loops of an operator over rows go over for a member: an aggregate takes in those of its input, and stored are
+/// those of a root, and those that a product takes in, unless they are a matrix that is read. The loop computes on the way what
+/// else it needs.
+pub(super) fn row_cells(context: &Context<'_>, operator: &Operator, id: HopId) -> f64 {
     let hop = context.hop(id);
-    let size = match hop.op {
-        HopOp::AggUnary(..) => context.hop(hop.inputs[0]).size,
-        HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_) => hop.size,
-        _ => return 0.0,
-    };
-    if size.cols != Some(1) && has_short_rows(&size) { size.rows.unwrap_or(0) as f64 } else { 0.0 }
+    let of_rows = |id: HopId| if context.hop(id).size.cols == Some(1) { 0.0 } else { cells(&context.hop(id).size) };
+    let is_computed = |id: &HopId| operator.covers(*id) && is_by_cell(context, *id);
+    match hop.op {
+        // Each value of a window is loaded by itself.
+        _ if is_pooling(context, id) => dense_flops(context, id),
+        HopOp::AggUnary(..) => of_rows(hop.inputs[0]),
+        HopOp::MatMul => {
+            let read = |input: HopId| untransposed(context.dag, input).unwrap_or(input);
+            hop.inputs.iter().map(|&input| read(input)).filter(is_computed).map(of_rows).sum()
+        }
+        _ if operator.roots.contains(&id) => of_rows(id),
+        _ => 0.0,
+    }
+}
+
+/// Whether an operator computes cells with a vector that has one value for each row, or for each column.
+pub(super) fn repeats_vector(context: &Context<'_>, id: HopId) -> bool {
+    let hop = context.hop(id);
+    let is_vector = |size: &SizeInfo| size.cols == Some(1) || size.rows == Some(1);
+    let mut inputs = hop.inputs.iter().map(|&input| context.hop(input));
+    is_by_cell(context, id) && !is_vector(&hop.size) && inputs.any(|input| input.is_matrix() && is_vector(&input.size))
+}
+
+/// Whether an operator takes in the values of windows.
+pub(super) fn is_pooling(context: &Context<'_>, id: HopId) -> bool {
+    matches!(over_windows(context.dag, id), Some((WindowOp::MaxPool | WindowOp::AvgPool, _)))
+}
+
+/// Whether an operator computes each cell of its result by itself.
+fn is_by_cell(context: &Context<'_>, id: HopId) -> bool {
+    matches!(context.hop(id).op, HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_) | HopOp::Nary(_))
 }
 
 /// Whether a product or an aggregation of rows takes in those of a dense matrix, which are short.
@@ -163,14 +213,6 @@ pub(super) fn takes_short_rows(context: &Context<'_>, id: HopId) -> bool {
 /// The class of an operator as a member of a fused one.
 pub(super) fn fused_class(context: &Context<'_>, id: HopId) -> OperationClass {
     context.operation(id).class
-}
-
-/// The class of an operator as a member of one over rows.
-pub(super) fn row_class(context: &Context<'_>, id: HopId) -> OperationClass {
-    match fused_class(context, id) {
-        OperationClass::Arithmetic => OperationClass::RowArithmetic,
-        class => class,
-    }
 }
 
 /// The class of an operator by itself.
@@ -278,7 +320,7 @@ pub(super) fn least_seconds(
         _ => least(id),
     };
     let flops = dense_flops(context, id) * scale;
-    [fused_class(context, id), row_class(context, id), basic_class(context, id), tile_class(context, id)]
+    [fused_class(context, id), basic_class(context, id), tile_class(context, id)]
         .into_iter()
         .map(|class| machine.compute_time(class, flops * product_share(context, id, class)))
         .fold(f64::INFINITY, f64::min)

@@ -13,7 +13,8 @@ pub(crate) use positions::ByPosition;
 pub(crate) use rows::{is_row_aggregate, is_row_operation, needs_rows};
 
 use crate::facts::Context;
-use fuseline_ir::hop::{FusionCover, HopDag, HopId};
+use crate::hops::untransposed;
+use fuseline_ir::hop::{FusionCover, HopDag, HopId, HopOp};
 use fuseline_ir::memo::TemplateType;
 use smallvec::{SmallVec, smallvec};
 
@@ -70,14 +71,24 @@ impl Operator {
     }
 }
 
-/// The distinct operators outside of a cover that its members read, ascending.
+/// The distinct operators that the members of a cover read and do not compute, ascending: those outside, and transposes of
+/// matrices inside that a product reads through, where another member reads the matrix.
 pub(crate) fn outside_inputs(dag: &HopDag, members: &[HopId]) -> Hops {
-    let mut inputs: Hops = members
-        .iter()
-        .flat_map(|&member| dag[member].inputs.iter().copied())
-        .filter(|input| members.binary_search(input).is_err())
-        .collect();
+    let read = |member: HopId| dag[member].inputs.iter().map(move |&input| (member, input));
+    let is_outside = |&(member, input): &(HopId, HopId)| {
+        members.binary_search(&input).is_err() || reads_as_matrix(dag, member, input)
+    };
+    let mut inputs: Hops =
+        members.iter().flat_map(|&member| read(member)).filter(is_outside).map(|(_, input)| input).collect();
     inputs.sort_unstable();
     inputs.dedup();
     inputs
+}
+
+/// Whether an input is the transpose of a matrix, and the operator does not read through it, as products do, and what is
+/// cumulative does on both sides.
+fn reads_as_matrix(dag: &HopDag, reader: HopId, input: HopId) -> bool {
+    let is_matrix = |id: HopId| !dag[id].size.is_vector() && !matches!(dag[id].op, HopOp::Cumulative(_));
+    untransposed(dag, input).is_some_and(is_matrix)
+        && matches!(dag[reader].op, HopOp::AggUnary(..) | HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_))
 }

@@ -108,9 +108,7 @@ fn class_of(dag: &HopDag, id: HopId) -> OperationClass {
         HopOp::MatMul => OperationClass::Product,
         HopOp::Parameterized { .. } => match over_windows(dag, id) {
             Some((WindowOp::Unfold, _)) => OperationClass::Product,
-            // Basic operators, too, go along a row of windows in the nearest cache.
-            Some((WindowOp::MaxPool | WindowOp::AvgPool, _)) => OperationClass::RowArithmetic,
-            None => OperationClass::Arithmetic,
+            _ => OperationClass::Arithmetic,
         },
         HopOp::DataGen(DataGenOp::Rand) => OperationClass::Random,
         HopOp::Reorg(ReorgOp::Transpose) => OperationClass::Reorganization,

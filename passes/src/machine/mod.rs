@@ -16,8 +16,6 @@ use serde::{Deserialize, Serialize};
 pub enum OperationClass {
     /// What processors have fast instructions for.
     Arithmetic,
-    /// Additions, comparisons and the like in Row operators, most of whose operations run one by one over a row in the nearest cache.
-    RowArithmetic,
     /// Quotients and square roots, which are the work of the same unit.
     Division,
     /// `exp`, `log` and the like.
@@ -36,9 +34,8 @@ pub enum OperationClass {
 
 impl OperationClass {
     /// All of them, by index.
-    pub const ALL: [OperationClass; 8] = [
+    pub const ALL: [OperationClass; 7] = [
         OperationClass::Arithmetic,
-        OperationClass::RowArithmetic,
         OperationClass::Division,
         OperationClass::Function,
         OperationClass::Product,
@@ -53,8 +50,6 @@ impl OperationClass {
 pub struct ComputeRates {
     /// Of [`OperationClass::Arithmetic`].
     pub arithmetic: f64,
-    /// Of [`OperationClass::RowArithmetic`].
-    pub row_arithmetic: f64,
     /// Of [`OperationClass::Division`], in the flops of the table of operations.
     pub division: f64,
     /// Of [`OperationClass::Function`], in the flops of the table of operations.
@@ -67,6 +62,9 @@ pub struct ComputeRates {
     pub random: f64,
     /// Of [`OperationClass::Reorganization`]: cells per second.
     pub reorganization: f64,
+    /// Cells per second that a loop of a Row operator goes over, apart from its operations: it loads them from the nearest
+    /// cache, where an operator over cells keeps them in registers.
+    pub row_cells: f64,
 }
 
 impl ComputeRates {
@@ -74,13 +72,13 @@ impl ComputeRates {
     pub fn uniform(rate: f64) -> Self {
         ComputeRates {
             arithmetic: rate,
-            row_arithmetic: rate,
             division: rate,
             function: rate,
             product: rate,
             matrix_product: rate,
             random: rate,
             reorganization: rate,
+            row_cells: rate,
         }
     }
 
@@ -88,7 +86,6 @@ impl ComputeRates {
     pub fn of(&self, class: OperationClass) -> f64 {
         match class {
             OperationClass::Arithmetic => self.arithmetic,
-            OperationClass::RowArithmetic => self.row_arithmetic,
             OperationClass::Division => self.division,
             OperationClass::Function => self.function,
             OperationClass::Product => self.product,
@@ -338,7 +335,11 @@ impl Machine {
         let SparseAccess { non_zero, again, line, gather, row: sparse_row, store, store_row } = self.sparse;
         let sparse = [non_zero, again, line, gather, sparse_row, store, store_row];
         let once = [self.once.compile, self.once.fresh_page];
-        rates.into_iter().chain(bandwidths.iter().flat_map(|level| [level.read, level.write])).all(is_rate)
+        rates
+            .into_iter()
+            .chain([self.compute.row_cells])
+            .chain(bandwidths.iter().flat_map(|level| [level.read, level.write]))
+            .all(is_rate)
             && bandwidths.windows(2).all(|pair| pair[0].read >= pair[1].read && pair[0].write >= pair[1].write)
             && capacities.windows(2).all(|pair| pair[0] <= pair[1])
             && once.into_iter().chain(sparse).chain(starts).chain(capacities).chain(reaches).chain(sizes).all(is_cost)
@@ -384,13 +385,13 @@ impl Default for Machine {
             memory: Bandwidth { read: 32e9, write: 16e9 },
             compute: ComputeRates {
                 arithmetic: 16e9,
-                row_arithmetic: 8e9,
                 division: 40e9,
                 function: 12e9,
                 product: 24e9,
                 matrix_product: 28e9,
                 random: 0.5e9,
                 reorganization: 1e9,
+                row_cells: 8e9,
             },
             lanes: 4,
             overlap: 0.9,

@@ -40,7 +40,7 @@ fn the_dearest_step_of_an_operation_decides_on_its_class() {
 }
 
 /// What aggregates by row, or reads a value for each row, goes row by row, and every row fills whole registers unless rows are
-/// narrow.
+/// narrow: these are one run, beside loops that aggregate, and repeat what belongs to rows.
 #[test]
 fn operators_over_cells_go_by_rows_where_rows_differ() {
     let mut machine = paper().machine;
@@ -57,9 +57,11 @@ fn operators_over_cells_go_by_rows_where_rows_differ() {
         let flat = work(&[product, total], &[x, y]);
         assert_eq!(flat.rows, 0.0);
         assert_close(flat.seconds(&machine, 1.0), 2000.0 * cols as f64 / 10e9);
-        for by_rows in [work(&[product, by_row], &[x, y]), work(&[scaled, weighted], &[x, w])] {
+        for (by_rows, loops) in [(work(&[product, by_row], &[x, y]), 1.0), (work(&[scaled, weighted], &[x, w]), 2.0)] {
+            let looped = if row_values == 0.0 { loops * 1000.0 * cols as f64 } else { 0.0 };
             assert_eq!((by_rows.rows, by_rows.row_values(), by_rows.runs), (1000.0, row_values, 0.0));
-            assert_close(by_rows.seconds(&machine, 1.0), 2000.0 * filled / 10e9 + 1e-6);
+            assert_eq!(by_rows.row_cells, looped);
+            assert_close(by_rows.seconds(&machine, 1.0), (2000.0 * filled + looped) / 10e9 + 1e-6);
         }
     }
     let mut d = Dag::default();
@@ -412,12 +414,18 @@ fn row_operators_over_sparse_rows_fetch_rows_that_lie_far_apart() {
     let transposed = d.t(square);
     let sums = [w, few].map(|right| d.matmul(transposed, right));
     let rows = d.matmul(square, u);
+    let turned = d.t(w);
+    let turned_sums = d.matmul(turned, square);
+    let by_column = d.op((AggOp::Sum, Direction::Col), &[square]);
     let vector = |members: &[HopId], inputs: &[HopId]| vector_of(&d.dag, Some(TemplateType::Row), members, inputs);
     let added = |members: &[HopId], inputs: &[HopId]| vector(members, inputs).work.lines.round();
     let (wide, narrow) = (20_000.0 * (1.0 + 0.3 * 2.0), 20_000.0 * (1.0 + 0.3 * 0.5));
     assert_eq!(added(&[square, transposed, sums[0]], &[x, w]), 2.0 * wide);
     assert_eq!(added(&[square, transposed, sums[1]], &[x, few]), 2.0 * narrow);
     assert_eq!(added(&[square, rows], &[x, u]), 0.0);
+    // The rows of the other factor, whichever is transposed; a sum by column is a cell.
+    assert_eq!(added(&[square, turned, turned_sums], &[x, w]), 2.0 * wide);
+    assert_eq!(added(&[square, by_column], &[x]), 2.0 * 20_000.0);
     assert_eq!(vector(&[square, rows], &[x, u]).inputs[1].lines.round(), wide);
 }
 
@@ -500,6 +508,19 @@ fn row_vectors_fetch_lines_for_non_zeros() {
         });
         assert_eq!((with_row, with_column), (2000.0, 0.0), "{template:?}");
     }
+    // Of a square matrix a column may be read by row, and turned by column: by what reads it.
+    let mut s = Dag::default();
+    let (x, c) = (s.sparse("X", 100, 100, 2000), s.read("c", 100, 1));
+    let root = s.op(UnaryOp::Sqrt, &[c]);
+    let turned = s.t(root);
+    for (vector, by, lines) in [(root, vec![root], 0.0), (turned, vec![root, turned], 2000.0)] {
+        let value = s.op(BinaryOp::Div, &[x, vector]);
+        let total = s.sum(value);
+        for template in [TemplateType::Cell, TemplateType::Row] {
+            let members = [by.clone(), vec![value, total]].concat();
+            assert_eq!(vector_of(&s.dag, Some(template), &members, &[x, c]).inputs[1].lines, lines, "{template:?}");
+        }
+    }
     // Where rows meet at one position in a hundred, the others are not asked for.
     let y = d.sparse("Y", 200, 100, 200);
     let met = d.mult(y, scaled);
@@ -512,8 +533,8 @@ fn row_vectors_fetch_lines_for_non_zeros() {
     assert_eq!(vector.inputs.iter().find(|read| read.id == r).map(|read| read.lines.round()), Some(20.0));
 }
 
-/// Row operators take a moment for each operation on a row of few values, products but for their runs excepted, and run at
-/// a rate of their own.
+/// Row operators take a moment for each operation on a row of few values, products but for their runs excepted; of fewer yet,
+/// which are one run, a loop repeats what belongs to rows. Each aggregate is a loop over what it takes in.
 #[test]
 fn operations_on_narrow_rows_take_a_moment_each() {
     let work = |cols: u64| {
@@ -524,10 +545,10 @@ fn operations_on_narrow_rows_take_a_moment_each() {
         let totals = d.op((AggOp::Sum, Direction::Col), &[shares]);
         vector_of(&d.dag, Some(TemplateType::Row), &[sums, shares, totals], &[x]).work
     };
-    let (narrow, wide) = (work(16), work(17));
-    assert_eq!((narrow.narrow, wide.narrow), (3000.0, 0.0));
-    assert_eq!(wide.flops_of(OperationClass::RowArithmetic), 2.0 * 17_000.0);
-    assert_eq!(wide.flops_of(OperationClass::Arithmetic), 0.0);
+    let (narrowest, narrow, wide) = (work(7), work(16), work(17));
+    assert_eq!([narrowest.narrow, narrow.narrow, wide.narrow], [0.0, 3000.0, 0.0]);
+    assert_eq!([narrowest.row_cells, narrow.row_cells, wide.row_cells], [3.0 * 7000.0, 2.0 * 16_000.0, 2.0 * 17_000.0]);
+    assert_eq!(wide.flops_of(OperationClass::Arithmetic), 2.0 * 17_000.0);
     let machine = Machine { start: StartCosts { narrow: 1e-6, ..paper().machine.start }, ..paper().machine };
     assert_close(narrow.seconds(&machine, 1.0) - narrow.seconds(&paper().machine, 1.0), 3e-3);
 }

@@ -4,6 +4,7 @@ use super::super::renumber::Renumbered;
 use crate::cost::CostModel;
 use crate::cover::{Operator, outside_inputs};
 use crate::facts::{Context, aggregated_rows, aggregates_all_cells};
+use crate::hops::untransposed;
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::memo::TemplateType;
 use fuseline_ir::{SizeInfo, Space};
@@ -40,6 +41,11 @@ fn with_transpose(context: &Context<'_>, mut operator: Operator) -> Operator {
         operator.inputs = outside_inputs(context.dag, &operator.members);
     }
     operator
+}
+
+/// Whether an operator reads a transpose that is a member of another one.
+fn reads_transpose_of(context: &Context<'_>, one: &Operator, other: &Operator) -> bool {
+    one.inputs.iter().any(|&input| untransposed(context.dag, input).is_some() && other.covers(input))
 }
 
 impl Pass {
@@ -93,7 +99,7 @@ impl Pass {
     }
 
     /// Whether the two run over cells of equal sizes, or over equally many rows, share a matrix of these, and neither
-    /// reads the other's results.
+    /// reads the other's results, nor, as a matrix, a transpose that the other's product reads through: nothing computes that.
     pub(in crate::select) fn can_merge(&self, context: &Context<'_>, other: &Pass) -> bool {
         let (own, others) = (&self.operator, &other.operator);
         let is_shared = |id: &HopId| others.inputs.binary_search(id).is_ok() && self.space.reads_in_parts(context, *id);
@@ -103,6 +109,8 @@ impl Pass {
             && own.inputs.iter().any(is_shared)
             && !depends(own, others)
             && !depends(others, own)
+            && !(self.space.is_rows()
+                && (reads_transpose_of(context, own, others) || reads_transpose_of(context, others, own)))
     }
 
     /// With the price of a pass of several; what is none has its own.

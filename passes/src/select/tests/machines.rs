@@ -34,9 +34,9 @@ pub(in crate::select) fn random_machine(random: &mut Random) -> Machine {
         caches: [cache(1e4, 4.0), cache(1e6, 3.0), cache(between(random, 1e6, 1e8), 2.0)],
         memory: Bandwidth { read: memory, write },
         compute: ComputeRates {
-            row_arithmetic: rate / 2.0,
             function: rate / 4.0,
             matrix_product: rate * 8.0,
+            row_cells: rate / 2.0,
             ..ComputeRates::uniform(rate)
         },
         sparse: SparseAccess {

@@ -2,9 +2,11 @@
 
 use super::enumeration::ROUNDING;
 use super::*;
+use crate::cover::outside_inputs;
 use crate::hops::is_transpose;
 use crate::joint::plan_seconds;
 use crate::machine::Machine;
+use fuseline_ir::ops::{AggOp, Direction};
 use std::path::Path;
 
 /// Random plans that each choice is compared with.
@@ -32,6 +34,44 @@ fn scaling_a_sparse_matrix_may_be_left_alone() {
     let (chosen, seconds, base) = compared(&context, &explore(&context, TEMPLATES), &CostModel::default());
     assert!(seconds <= base, "{seconds} > {base}: {:?}", chosen.covers);
     assert!(chosen.is_optimal());
+}
+
+/// A transpose of a square matrix that one reader reads through and another as it is has to be computed: no operator over the
+/// rows of the matrix has it for nothing.
+#[test]
+fn transposes_that_are_read_as_matrices_are_computed() {
+    let sums = |d: &mut Dag, x: HopId, _: HopId| {
+        let transposed = d.t(x);
+        let rows = d.op((AggOp::Sum, Direction::Row), &[transposed]);
+        d.matmul(transposed, rows);
+        transposed
+    };
+    let products = |d: &mut Dag, x: HopId, v: HopId| {
+        let (transposed, row) = (d.t(x), d.t(v));
+        let (left, right) = (d.matmul(row, transposed), d.matmul(transposed, v));
+        d.matmul(left, right);
+        transposed
+    };
+    let expressions: [fn(&mut Dag, HopId, HopId) -> HopId; 2] = [sums, products];
+    for (number, expression) in expressions.into_iter().enumerate() {
+        let mut d = Dag::default();
+        let (x, v) = (d.read("X", 1000, 1000), d.read("V", 1000, 4));
+        let transposed = expression(&mut d, x, v);
+        let result = HopId::from_u32(d.dag.hops.len() as u32 - 1);
+        d.write("R", result);
+        let limits = TemplateLimits::default();
+        let context = Context::new(&d.dag, &limits);
+        let (chosen, seconds, base) = compared(&context, &explore(&context, TEMPLATES), &CostModel::default());
+        let is_read = |&id: &HopId| {
+            let hop = &d.dag[id];
+            hop.inputs.contains(&transposed) && (hop.op != HopOp::MatMul || hop.inputs[1] == transposed)
+        };
+        let is_free = |cover: &&FusionCover| {
+            cover.members.iter().any(is_read) && !outside_inputs(&d.dag, &cover.members).contains(&transposed)
+        };
+        assert_eq!(chosen.covers.iter().find(is_free), None, "{number}");
+        assert!(seconds <= base, "{number}: {seconds} > {base}");
+    }
 }
 
 /// Asserts that the chosen plan is no dearer than no fusion, both heuristics, random valid plans and, where all plans can be
