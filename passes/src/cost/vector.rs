@@ -450,8 +450,8 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVector {
         if is_fused || is_pooling(context, id) {
             work.row_cells += row_cells(context, operator, id) * share.unwrap_or(1.0);
         }
-        if let Some(share) = share.filter(|_| sparse_rows.as_ref().is_some_and(|rows| rows.lies_by_position(id))) {
-            work.add(fused_class(context, id), dense_flops(context, id) * share);
+        if sparse_rows.as_ref().is_some_and(|rows| rows.lies_by_position(id)) {
+            work.add(fused_class(context, id), dense_flops(context, id) * share.unwrap_or(1.0));
             continue;
         }
         let class = basic.unwrap_or_else(|| fused_class(context, id));
