@@ -187,9 +187,8 @@ pub(super) fn row_cells(context: &Context<'_>, operator: &Operator, id: HopId) -
 /// Whether an operator computes cells with a vector that has one value for each row, or for each column.
 pub(super) fn repeats_vector(context: &Context<'_>, id: HopId) -> bool {
     let hop = context.hop(id);
-    let is_vector = |size: &SizeInfo| size.cols == Some(1) || size.rows == Some(1);
     let mut inputs = hop.inputs.iter().map(|&input| context.hop(input));
-    is_by_cell(context, id) && !is_vector(&hop.size) && inputs.any(|input| input.is_matrix() && is_vector(&input.size))
+    is_by_cell(context, id) && !hop.size.is_vector() && inputs.any(|input| input.is_matrix() && input.size.is_vector())
 }
 
 /// Whether an operator takes in the values of windows.

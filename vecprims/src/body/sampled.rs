@@ -115,7 +115,7 @@ unsafe fn narrow_sampled_product<V: Vector, const T: usize>(
         if count == 0 {
             return;
         }
-        let mut row = row_of_first_position(csr);
+        let mut row = row_with_positions(csr, 0);
         let (mut products, mut end) = (of_row(row), csr.positions(row).end);
         let mut start = 0;
         while start < count {
@@ -129,7 +129,7 @@ unsafe fn narrow_sampled_product<V: Vector, const T: usize>(
                 for index in 0..8 {
                     let position = start + index.min(block - 1);
                     if position == end {
-                        row = row_after(csr, row);
+                        row = row_with_positions(csr, row + 1);
                         (products, end) = (of_row(row), csr.positions(row).end);
                     }
                     registers[index] = products.register(csr.column(position));
@@ -142,22 +142,14 @@ unsafe fn narrow_sampled_product<V: Vector, const T: usize>(
     }
 }
 
-/// The row of the first position; there is one.
+/// The first row from `row` on that has positions; there is one.
 #[inline(always)]
-unsafe fn row_of_first_position(csr: CsrRows) -> usize {
-    // SAFETY: passed on to the caller.
-    unsafe { if csr.positions(0).is_empty() { row_after(csr, 0) } else { 0 } }
-}
-
-/// The next row that has positions; there is one.
-#[inline(always)]
-unsafe fn row_after(csr: CsrRows, row: usize) -> usize {
-    let mut next = row + 1;
+unsafe fn row_with_positions(csr: CsrRows, mut row: usize) -> usize {
     // SAFETY: passed on to the caller.
     unsafe {
-        while csr.positions(next).is_empty() {
-            next += 1;
+        while csr.positions(row).is_empty() {
+            row += 1;
         }
     }
-    next
+    row
 }
