@@ -217,14 +217,15 @@ impl Operator<'_> {
         states: Vec<S>,
         each: impl Fn(&mut Workspace, usize, S) -> T + Send + Sync,
     ) -> Vec<T> {
-        let idle: Mutex<Vec<Workspace>> = Mutex::default();
+        // Boxes, which a thread takes and returns once per block: a workspace itself is some KiB.
+        let idle: Mutex<Vec<Box<Workspace>>> = Mutex::default();
         let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
         let task = |(block, state)| {
             if self.stop.hears() {
                 return None;
             }
             let recycled = lock().pop();
-            let mut workspace = recycled.unwrap_or_else(|| Workspace::new(self.binding.sides.len()));
+            let mut workspace = recycled.unwrap_or_else(|| Box::new(Workspace::new(self.binding.sides.len())));
             workspace.layout.tally.blocks += 1;
             let result = each(&mut workspace, block, state);
             lock().push(workspace);
@@ -344,7 +345,7 @@ impl Operator<'_> {
         for (input, (side, buffer)) in self.binding.sides.iter().zip(laid_out.iter_mut()).enumerate() {
             let Some(side) = side else { continue };
             match side.role {
-                Role::Cell if self.combined_place(input).is_some() => {}
+                Role::Cell if sparse.combined.is_some() && self.combined_place(input).is_some() => {}
                 Role::Cell => side.source.gather(sparse.positions, dense_row, self.reserve(buffer, count)),
                 Role::ColScalar => {
                     let out = self.reserve(buffer, count);

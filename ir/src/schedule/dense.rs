@@ -6,6 +6,9 @@ use crate::work::{BLOCK_CELLS, MAX_PARTIALS, PANEL_COLS, UNIT_CELLS, even_blocks
 const ROW_UNIT_CELLS: usize = 4096;
 /// The least rows of such a unit if they fit into an ordinary one: products load what they accumulate into once for all.
 const MIN_UNIT_ROWS: usize = 16;
+/// The least rows of a unit of long rows, for the same reason, as long as they stay in the second-level cache.
+const MIN_LONG_ROWS: usize = 8;
+const LONG_ROWS_CELLS: usize = 4 * UNIT_CELLS;
 /// Cells of a unit of rows with long vectors computed for each of them: two of these vectors stay in the cache, too.
 const LONG_VECTOR_CELLS: usize = 2048;
 /// Values of a factor for the columns of a tile of products, which stay in the second-level cache while the rows of a block
@@ -142,7 +145,8 @@ impl DensePartition {
         let tile_rows = if whole.has_long_vectors {
             within(LONG_VECTOR_CELLS)
         } else {
-            within(ROW_UNIT_CELLS).max(within(UNIT_CELLS).min(MIN_UNIT_ROWS))
+            let few = within(UNIT_CELLS).min(MIN_UNIT_ROWS).max(within(LONG_ROWS_CELLS).min(MIN_LONG_ROWS));
+            within(ROW_UNIT_CELLS).max(few)
         };
         let heights = even_rows(area.rows, count, tile_rows.clamp(1, MAX_UNIT_ROWS));
         let cols_or_one = area.cols.max(1);

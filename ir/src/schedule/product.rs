@@ -40,8 +40,8 @@ const FEWEST_BLOCKS: usize = 4;
 /// Cells of the result of a block, about: packing the right side for each block is cheap beside the product then.
 const PACKED_CELLS: usize = 1 << 18;
 
-/// Cells of results of their own that ranges of rows fill, and add up, in the time that a non-zero takes to reach its row of a
-/// result that no near cache holds.
+/// Cells of a result that are filled in the time that a non-zero takes to reach its row of one that no near cache holds. Ranges
+/// of rows with results of their own, which are added up, too, have one of these for each non-zero at most.
 const CELLS_PER_FAR_NON_ZERO: usize = 4;
 
 /// Cells of the result of a range of columns, about: they stay in the second-level cache.
@@ -177,8 +177,12 @@ impl TransposedSparse {
     pub fn of(non_zeros: usize, extents: Extents) -> Self {
         let ranges = partial_ranges(extents.inner, TransposedSparse::row_weight(non_zeros, extents));
         let cells = extents.rows.saturating_mul(extents.cols);
-        if ranges.saturating_mul(cells) <= CELLS_PER_FAR_NON_ZERO.saturating_mul(non_zeros) {
-            return TransposedSparse::Adds(ranges);
+        if ranges == 1 && cells <= CELLS_PER_FAR_NON_ZERO.saturating_mul(non_zeros) {
+            return TransposedSparse::Adds(1);
+        }
+        let paying = ranges.min(non_zeros.checked_div(cells).unwrap_or(ranges));
+        if paying > 1 {
+            return TransposedSparse::Adds(1 << paying.ilog2());
         }
         let per_row = non_zeros.checked_div(extents.inner).unwrap_or(0);
         let most = (per_row / FEWEST_IN_RANGE).min(MAX_PARTIALS);
@@ -224,6 +228,14 @@ mod tests {
         assert_eq!(PackedBlocks::of(extents(512, LONG_INNER - 1, 512)), PackedBlocks::Rows(128));
         assert_eq!(PackedBlocks::of(extents(513, LONG_INNER, 512)), PackedBlocks::Rows(192));
         assert_eq!(PackedBlocks::Rows(128).count(129), 2);
+    }
+
+    #[test]
+    fn ranges_of_rows_have_as_many_results_as_their_non_zeros_pay_for() {
+        let of = |cols| TransposedSparse::of(2_000_000, extents(100_000, 20_000, cols));
+        assert_eq!([1, 4, 8, 10].map(of), [16, 4, 2, 2].map(TransposedSparse::Adds));
+        assert_eq!([11, 16].map(of), [6, 6].map(TransposedSparse::Columns));
+        assert_eq!(TransposedSparse::of(400, extents(1600, 16, 1)), TransposedSparse::Adds(1));
     }
 
     #[test]

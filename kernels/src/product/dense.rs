@@ -211,11 +211,23 @@ fn add_outer_products(
     sums: &mut [f64],
 ) {
     let (n, k) = (long.cols, short.len() / long.rows.max(1));
-    long.for_each_tile(rows, |rows, cells| {
+    let mut add = |rows: Range<usize>, first: usize, columns: usize, cells: &[f64]| {
         check_stop();
         let (a, b) = (Tile::new(cells, n), Tile::new(&short[rows.start * k..rows.end * k], k));
-        context.primitives.outer_mult_add(rows.len(), n, k, a, b, TileMut::new(sums, n));
-    });
+        context.primitives.outer_mult_add(rows.len(), columns, k, a, b, TileMut::new(&mut sums[first..], n));
+    };
+    match long.cells {
+        Cells::Doubles(values) if tile_rows(n) < STREAMED_ROWS => {
+            for start in rows.clone().step_by(STREAMED_ROWS) {
+                let rows = start..(start + STREAMED_ROWS).min(rows.end);
+                for first in (0..n).step_by(STREAMED_COLUMNS) {
+                    let columns = STREAMED_COLUMNS.min(n - first);
+                    add(rows.clone(), first, columns, &values[start * n + first..(rows.end - 1) * n + first + columns]);
+                }
+            }
+        }
+        _ => long.for_each_tile(rows, |rows, cells| add(rows, 0, n, cells)),
+    }
 }
 
 /// Cells of a matrix that are read in the time in which a private sum is filled, and added to another one.
@@ -229,8 +241,12 @@ fn has_large_sums(context: &KernelContext<'_>, left: &Dense, k: usize) -> bool {
     ranges > 1 && ranges * k * CELLS_PER_SUM > rows && strips.len() == 1
 }
 
-/// Rows whose parts of a range of columns are read side by side: so many streams memory follows.
+/// Rows whose parts of a range of columns are read side by side: so many streams memory follows. Sums are read and written once
+/// for all of them.
 const STREAMED_ROWS: usize = 8;
+
+/// Columns of long rows that are: each stream is as long as two pages, and the cells of a tile stay in the second-level cache.
+const STREAMED_COLUMNS: usize = 1024;
 
 /// Columns of a range, and the rows that are read of them at a time.
 #[derive(Clone, Copy)]

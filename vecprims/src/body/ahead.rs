@@ -7,10 +7,11 @@
 use super::product::Rows;
 use super::short;
 use super::sparse::CsrRows;
+use crate::vector::Vector;
 use std::cell::Cell;
 
 /// Values of a cache line.
-const LINE: usize = 8;
+pub(crate) const LINE: usize = 8;
 
 /// The most values of a tile that another one is taken to follow: units of operators are smaller, whole matrices larger.
 const MAX_TILE: usize = 1 << 14;
@@ -109,6 +110,15 @@ impl CsrAhead {
     pub(crate) fn ask(&self) {
         self.values.ask();
         self.columns.ask();
+    }
+}
+
+/// Asks for the lines of so many values, live or not, into the nearest cache.
+#[inline(always)]
+pub(crate) unsafe fn ask_for<V: Vector>(values: *const f64, count: usize) {
+    for line in (0..count).step_by(LINE) {
+        // SAFETY: the caller runs on the instruction set of `V`.
+        unsafe { V::prefetch(values.wrapping_add(line)) };
     }
 }
 

@@ -1,9 +1,9 @@
 //! Dense rows, scaled by the values of sparse rows, added to the rows of an accumulator that columns name (rule 5).
 
-use super::ahead::{CsrAhead, Half};
+use super::ahead::{CsrAhead, Half, ask_for};
 use super::column::{ChunkBody, for_each_fitting_chunk, load, store};
 use super::product::Rows;
-use super::short;
+use super::short::{self, FilledRows};
 use super::sparse::CsrRows;
 use crate::vector::{Portable, Vector};
 
@@ -18,6 +18,8 @@ struct ScaledRows<'a> {
     b: Rows,
     acc: *mut f64,
     acc_row: usize,
+    /// [`short::have_few_positions`].
+    few_positions: bool,
 }
 
 impl<V: Vector> ChunkBody<V> for ScaledRows<'_> {
@@ -25,6 +27,9 @@ impl<V: Vector> ChunkBody<V> for ScaledRows<'_> {
     unsafe fn run<const I: usize, const MASKED: bool>(&self, start: usize, masks: [V::Mask; I]) {
         // SAFETY: passed on to the caller.
         unsafe {
+            if self.few_positions {
+                return self.add_filled_rows::<V, I, MASKED>(start, masks);
+            }
             let mut row = 0;
             while row < self.a.rows {
                 let mut rows = 1;
@@ -44,6 +49,29 @@ impl<V: Vector> ChunkBody<V> for ScaledRows<'_> {
 }
 
 impl ScaledRows<'_> {
+    /// Rows of few positions, which may lie far apart, and so do the rows that they meet: those of some are asked for before
+    /// the first is added.
+    #[inline(always)]
+    unsafe fn add_filled_rows<V: Vector, const I: usize, const MASKED: bool>(&self, start: usize, masks: [V::Mask; I]) {
+        let mut filled = FilledRows::new();
+        let mut row = 0;
+        // SAFETY: passed on to the caller.
+        unsafe {
+            while row < self.a.rows {
+                row = filled.find(self.a, row);
+                for &row in filled.rows() {
+                    ask_for::<V>(self.b.values.wrapping_add(row * self.b.row + start), I * V::LANES);
+                }
+                for position in filled.positions(self.a) {
+                    ask_for::<V>(self.acc.wrapping_add(self.a.column(position) * self.acc_row + start), I * V::LANES);
+                }
+                for &row in filled.rows() {
+                    self.add_row::<V, I, MASKED>(row, start, masks);
+                }
+            }
+        }
+    }
+
     #[inline(always)]
     unsafe fn add_row<V: Vector, const I: usize, const MASKED: bool>(
         &self,
@@ -165,8 +193,8 @@ pub(crate) unsafe fn outer_mult_add<V: Vector>(a: CsrRows, k: usize, b: Rows, ac
             }
             _ => {}
         }
-        let ahead = CsrAhead::new(a, Half::Second);
-        for_each_fitting_chunk::<V, _>(k, &ScaledRows { a, ahead: &ahead, b, acc, acc_row });
+        let (ahead, few_positions) = (CsrAhead::new(a, Half::Second), short::have_few_positions(a));
+        for_each_fitting_chunk::<V, _>(k, &ScaledRows { a, ahead: &ahead, b, acc, acc_row, few_positions });
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::product::Rows;
 use super::sparse::CsrRows;
+use std::ops::Range;
 
 /// The most positions of rows, on average, that are short.
 const SHORT: usize = 24;
@@ -11,11 +12,72 @@ const AT_ONCE: usize = 16;
 /// Positions of rows that form one run.
 const RUN: usize = 512;
 
-/// Whether rows are short, and differ in their columns: equal ones have better ways.
+/// The most positions of rows, on average, that are few.
+const FEW: usize = 1;
+/// Rows with positions whose operands are asked for at once.
+const FILLED: usize = 16;
+
+/// Whether rows have so few positions that many have none: no processor foresees which, so that it would wait for the operands
+/// of one after the other.
+#[inline(always)]
+pub(crate) unsafe fn have_few_positions(a: CsrRows) -> bool {
+    // SAFETY: passed on to the caller.
+    unsafe { a.count() <= FEW * a.rows && are_short(a) }
+}
+
+/// Some rows that have positions, in their order.
+pub(crate) struct FilledRows {
+    rows: [usize; FILLED + 1],
+    count: usize,
+}
+
+impl FilledRows {
+    /// None.
+    #[inline(always)]
+    pub(crate) fn new() -> FilledRows {
+        FilledRows { rows: [0; FILLED + 1], count: 0 }
+    }
+
+    /// Finds the next ones from `row` on, and gives the row behind the last that was looked at.
+    #[inline(always)]
+    pub(crate) unsafe fn find(&mut self, a: CsrRows, mut row: usize) -> usize {
+        self.count = 0;
+        // SAFETY: passed on to the caller.
+        unsafe {
+            while row < a.rows && self.count < FILLED {
+                self.rows[self.count] = row;
+                self.count += usize::from(!a.positions(row).is_empty());
+                row += 1;
+            }
+        }
+        row
+    }
+
+    /// Those that were found.
+    #[inline(always)]
+    pub(crate) fn rows(&self) -> &[usize] {
+        &self.rows[..self.count]
+    }
+
+    /// The positions of all of them, since rows between them have none.
+    #[inline(always)]
+    pub(crate) unsafe fn positions(&self, a: CsrRows) -> Range<usize> {
+        match *self.rows() {
+            [] => 0..0,
+            // SAFETY: passed on to the caller, who has found them in these rows.
+            [first, ..] => unsafe { a.positions(first).start..a.positions(self.rows[self.count - 1]).end },
+        }
+    }
+}
+
+/// Whether rows are short, and differ in their columns: equal ones have better ways, unless they are empty.
 #[inline(always)]
 pub(crate) unsafe fn are_short(a: CsrRows) -> bool {
-    // SAFETY: passed on to the caller.
-    unsafe { a.rows > 1 && a.count() <= SHORT * a.rows && !a.has_equal_columns(0, 2) }
+    // SAFETY: passed on to the caller; there is a first row where there are two.
+    unsafe {
+        let differ = || a.positions(0).is_empty() || !a.has_equal_columns(0, 2);
+        a.rows > 1 && a.count() <= SHORT * a.rows && differ()
+    }
 }
 
 /// For each position of a run of rows, where the row of `b` that belongs to it begins.

@@ -1,10 +1,11 @@
 //! Sparse rows against dense vectors and matrices (rules 5 and 6).
 
-use super::ahead::{CsrAhead, Half};
+use super::ahead::{CsrAhead, Half, LINE, ask_for};
 use super::column::{ChunkBody, for_each_chunk, for_each_chunk_of, for_each_fitting_chunk, load, store};
 use super::product::Rows;
 use super::reduce::{Aggregate, Pending, Sum};
 use super::run_product::{AtColumns, product};
+use super::short;
 use crate::vector::{Portable, Vector};
 
 /// The rows of a CSR unit; positions are relative to its first offset.
@@ -209,6 +210,9 @@ impl<V: Vector, const ADD: bool, const R: usize> ChunkBody<V> for EqualRowsTimes
     }
 }
 
+/// Rows of few positions whose rows of a dense matrix are asked for at once.
+const ROWS_AHEAD: usize = 16;
+
 /// Every sparse row times `b`, `k` columns wide.
 #[inline(always)]
 pub(crate) unsafe fn mat_mult<V: Vector, const ADD: bool>(
@@ -222,8 +226,15 @@ pub(crate) unsafe fn mat_mult<V: Vector, const ADD: bool>(
     // SAFETY: passed on to the caller.
     unsafe {
         let ahead = CsrAhead::new(a, Half::First);
+        let few_positions = k > LINE && short::have_few_positions(a);
         let mut asked = 0;
         while row < a.rows {
+            if few_positions && row.is_multiple_of(ROWS_AHEAD) {
+                let met = a.positions(row).start..a.positions((row + ROWS_AHEAD).min(a.rows) - 1).end;
+                for position in met {
+                    ask_for::<V>(b.values.wrapping_add(a.column(position) * b.row), k);
+                }
+            }
             while asked <= row {
                 ahead.ask();
                 asked += 1;

@@ -86,31 +86,33 @@ fn positions_get_the_value_of_their_row_or_column() {
 
 #[test]
 fn sparse_rows_times_matrices_go_position_by_position() {
-    cases(|csr, rows, k, b, start| {
-        let (b_row, out_row) = (k + 1, k + 2);
-        let start = &start[..rows * out_row + 1];
-        let (mut product, mut sum) = (vec![UNTOUCHED; start.len()], start.to_vec());
-        for index in 0..rows {
-            for j in 0..k {
-                product[index * out_row + j] = 0.0;
-                for position in csr.positions(index) {
-                    let factor = b[csr.columns[position] as usize * b_row + j];
-                    for out in [&mut product, &mut sum] {
-                        let cell = &mut out[index * out_row + j];
-                        *cell = csr.values[position].mul_add(factor, *cell);
-                    }
+    cases(check_products);
+}
+
+fn check_products(csr: &Csr, rows: usize, k: usize, b: &[f64], start: &[f64]) {
+    let (b_row, out_row) = (k + 1, k + 2);
+    let start = &start[..rows * out_row + 1];
+    let (mut product, mut sum) = (vec![UNTOUCHED; start.len()], start.to_vec());
+    for index in 0..rows {
+        for j in 0..k {
+            product[index * out_row + j] = 0.0;
+            for position in csr.positions(index) {
+                let factor = b[csr.columns[position] as usize * b_row + j];
+                for out in [&mut product, &mut sum] {
+                    let cell = &mut out[index * out_row + j];
+                    *cell = csr.values[position].mul_add(factor, *cell);
                 }
             }
         }
-        for table in all_primitives() {
-            let mut out = vec![UNTOUCHED; start.len()];
-            table.sparse_vect_mat_mult(csr.tile(), k, Tile::new(b, b_row), TileMut::new(&mut out, out_row));
-            assert_same(&out, &product, || format!("sparse_vect_mat_mult on {}, {rows} rows x {k}", table.isa()));
-            let mut out = start.to_vec();
-            table.sparse_mat_mult_add(csr.tile(), k, Tile::new(b, b_row), TileMut::new(&mut out, out_row));
-            assert_same(&out, &sum, || format!("sparse_mat_mult_add on {}, {rows} rows x {k}", table.isa()));
-        }
-    });
+    }
+    for table in all_primitives() {
+        let mut out = vec![UNTOUCHED; start.len()];
+        table.sparse_vect_mat_mult(csr.tile(), k, Tile::new(b, b_row), TileMut::new(&mut out, out_row));
+        assert_same(&out, &product, || format!("sparse_vect_mat_mult on {}, {rows} rows x {k}", table.isa()));
+        let mut out = start.to_vec();
+        table.sparse_mat_mult_add(csr.tile(), k, Tile::new(b, b_row), TileMut::new(&mut out, out_row));
+        assert_same(&out, &sum, || format!("sparse_mat_mult_add on {}, {rows} rows x {k}", table.isa()));
+    }
 }
 
 #[test]
@@ -135,6 +137,28 @@ fn short_sparse_rows_accumulate_as_others_do() {
             let (b, start) = (generator.values(kind, 600), generator.values(kind, 3 * WIDE));
             for k in 1..=3 {
                 check_outer_products(&csr, (lengths.len(), WIDE, k), &b, k, &start);
+            }
+        }
+    }
+}
+
+/// Rows of which most have no positions, whose operands are asked for before any is at hand: one position for each row on
+/// average and fewer, as many as there are rows, and the last rows with and without.
+#[test]
+fn rows_of_which_most_are_empty_multiply_as_others_do() {
+    for (rows, share, longest) in [(2, 1, 1), (17, 2, 2), (40, 1, 1), (150, 7, 3), (150, 40, 30), (33, 60, 1)] {
+        let mut generator = Generator::new(share as u64);
+        for &kind in Kind::ALL {
+            let length = |generator: &mut Generator| match generator.below(share) {
+                0 => 1 + generator.below(longest),
+                _ => 0,
+            };
+            let lengths: Vec<usize> = (0..rows).map(|_| length(&mut generator)).collect();
+            let csr = Csr::with_lengths(&mut generator, kind, COLS, &lengths);
+            let (b, start) = (generator.values(kind, 12_400), generator.values(kind, 12_400));
+            for k in [1, 2, 3, 7, 8, 9, 16, 20, 33, 70] {
+                check_products(&csr, rows, k, &b, &start);
+                check_outer_products(&csr, (rows, COLS, k), &b, k, &start);
             }
         }
     }
