@@ -170,6 +170,35 @@ fn sums_of_sparse_products_read_non_zeros_alone() {
     check(&claim);
 }
 
+/// P117: products of factors are computed where two sparse matrices meet, and nowhere else.
+#[test]
+fn products_of_factors_visit_what_sparse_matrices_have_in_common() {
+    let (rows, cols) = (2000, 300);
+    let (x, y, u, v) = (csr(rows, cols, 5), csr(rows, cols, 7), dense(rows, 4), dense(cols, 4));
+    let common = |i: usize, j: usize| x.get(i, j) != 0.0 && y.get(i, j) != 0.0;
+    let count = (0..rows).flat_map(|i| (0..cols).map(move |j| (i, j))).filter(|&(i, j)| common(i, j)).count() as u64;
+    let texts = ["R = (X * Y) * (U %*% t(V))", "R = sum(X * Y * log(abs(U %*% t(V)) + 1))"];
+    for (text, operator) in texts.into_iter().zip(["outer no_agg", "outer full_agg"]) {
+        for backend in [BackendKind::Interp, BackendKind::for_measurement()] {
+            let inputs = [("X", &x), ("Y", &y), ("U", &u), ("V", &v)];
+            let claim = Claim {
+                text,
+                outputs: &["R"],
+                inputs: &inputs,
+                operator,
+                cells: count,
+                read: 0,
+                read_by_call: 0,
+                allocated: 0,
+            };
+            let statistics = run(&claim, Mode::GenFuseAll, backend).statistics;
+            let what = format!("{text} on {backend:?}: {statistics:#?}");
+            assert_eq!(statistics.fused_operators.keys().map(String::as_str).collect::<Vec<_>>(), [operator], "{what}");
+            assert_eq!(statistics.genexec_cells, count, "cells of {what}");
+        }
+    }
+}
+
 /// P002: `t(X) %*% (X %*% v)` is computed row by row, in one scan of X, without the column between its products.
 #[test]
 fn products_with_a_matrix_and_its_transpose_scan_it_once() {

@@ -175,7 +175,17 @@ fn non_zeros(plan: &CPlan, inputs: &[MatrixBlock], scalars: &[f64], strict_ieee:
             };
             Some(NonZeros { joined: numbers(joined), met, elsewhere, ..NonZeros::default() })
         }
-        Space::Factors => Some(NonZeros { elsewhere: vec![0.0; plan.outputs.len()], ..NonZeros::default() }),
+        Space::Factors => {
+            let elsewhere = vec![0.0; plan.outputs.len()];
+            // Tiles of a dense main input are built from its non-zeros alone.
+            let met = if inputs[0].format().is_sparse() {
+                let (sides, scalar) = (sparse_sides(plan, inputs), |input: CInputId| scalars[index(input)]);
+                plan.met_cells(strict_ieee, &sides, &scalar, &elsewhere).into_iter().map(index).collect()
+            } else {
+                Vec::new()
+            };
+            Some(NonZeros { met, elsewhere, ..NonZeros::default() })
+        }
         Space::Rows => {
             let positions = plan.positions(false).filter(|found| !strict_ieee || is_strict(plan, found))?;
             let joined = if positions.joins() {

@@ -55,7 +55,7 @@ fn cells(operator: &Operator<'_>, csr: &Csr) -> Result<MatrixBlock, SkeletonErro
     })
 }
 
-/// The values at the positions of several matrices, whose rows are joined or meet. Serves Row plans, too.
+/// The values at the positions of several matrices, whose rows are joined or meet. Serves Row and Outer plans, too.
 pub(crate) fn combined_cells(operator: &Operator<'_>) -> MatrixBlock {
     let (visited, cols) = (visited(operator), operator.binding.fit.cols);
     let work = operator.work(Some(&visited));

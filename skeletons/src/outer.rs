@@ -10,7 +10,7 @@ use crate::aggregate::Aggregation;
 use crate::built::BuiltRows;
 use crate::factors::DenseFactors;
 use crate::fit::cells;
-use crate::nonzeros::{by_position, visited};
+use crate::nonzeros::{by_position, combined_cells, visited};
 use crate::operator::{Operator, UnitLayout, Workspace};
 use crate::output::{expand_rows, split_parts, with_pattern};
 use crate::roles::reads_row_index;
@@ -32,6 +32,7 @@ pub(crate) fn execute(operator: &Operator<'_>, outer_type: OuterType) -> Result<
         OuterType::NoAgg | OuterType::FullAgg => 0,
     };
     Ok(match (binding.sparse_driver(), outer_type) {
+        (Some(_), OuterType::NoAgg) if binding.combines_rows() => combined_cells(operator),
         (Some(csr), OuterType::NoAgg) => with_pattern(operator.env, csr, by_position(operator)),
         (None, OuterType::NoAgg) => by_tiles(operator),
         (_, OuterType::FullAgg) => full(operator),

@@ -78,7 +78,7 @@ fn knows_rows(binding: &Binding<'_>) -> bool {
 /// Whether sparse side inputs leave out some of the cells that are stored by position.
 fn meets_in_stored_cells(binding: &Binding<'_>) -> bool {
     let stores = binding.plan.outputs.iter().any(COutput::stores);
-    binding.plan.space() == Space::Cells && !binding.fit.met.is_empty() && stores
+    binding.plan.space() != Space::Rows && !binding.fit.met.is_empty() && stores
 }
 
 /// Whether a vector or a matrix serves row after row.

@@ -188,6 +188,41 @@ fn sides_beside_factors_that_meet_are_read_in_their_rows() {
     );
 }
 
+/// Products of factors at the non-zeros that two sparse matrices have in common, whatever becomes of them: cells, of which rows
+/// may have none or all, a sum, and products with either factor.
+#[test]
+fn products_of_factors_are_computed_where_sparse_matrices_meet() {
+    let x = csr(50, 60, |i, j| if i % 7 == 3 { 0.0 } else { sparse(i, j) });
+    let often = csr(50, 60, |i, j| if (i + j) % 3 == 0 { mixed(i, j) } else { 0.0 });
+    let seldom = csr(50, 60, |i, j| if i == 20 || (i * 60 + j) % 97 == 0 { 1.5 } else { 0.0 });
+    let (u, v) = (dense(50, 4, mixed), dense(60, 4, mixed));
+    for y in [often, seldom, csr(50, 60, |_, _| 0.0)] {
+        check_lines(
+            &[
+                "%4 = mult %0, %1 : f64[50x60]",
+                "%5 = t %3 : f64[4x60]",
+                "%6 = matmul %2, %5 : f64[50x60]",
+                "%7 = mult %4, %6 : f64[50x60]",
+                "%8 = abs %6 : f64[50x60]",
+                "%9 = mult %4, %8 : f64[50x60]",
+                "%10 = sum.full %9 : f64",
+                "%11 = div %4, %6 : f64[50x60]",
+                "%12 = matmul %11, %3 : f64[50x4]",
+                "%13 = literal 2.0 : f64",
+                "%14 = plus %6, %13 : f64[50x60]",
+                "%15 = mult %4, %14 : f64[50x60]",
+                "%16 = t %2 : f64[4x50]",
+                "%17 = matmul %16, %15 : f64[4x60]",
+                "write \"a\" %7",
+                "write \"b\" %10",
+                "write \"c\" %12",
+                "write \"d\" %17",
+            ],
+            &[("X", &x), ("Y", &y), ("U", &u), ("V", &v)],
+        );
+    }
+}
+
 /// An entropy: the zeros of a sparse matrix annihilate the logarithms of zeros beside them, whatever is fused.
 #[test]
 fn zeros_annihilate_what_is_computed_of_them() {

@@ -254,7 +254,7 @@ impl Schedule {
             (Space::Cells, false) => Driver::Run,
             (Space::Rows, true) => Driver::NonZeros(row_runs(profile)),
             (Space::Rows, false) => Driver::Rows { weight: profile.row.widest, whole: whole_rows(&profile.row) },
-            (Space::Factors, true) => Driver::Samples { runs: sample_runs(profile.rank), rank: profile.rank },
+            (Space::Factors, true) => Driver::Samples { runs: sample_runs(profile), rank: profile.rank },
             (Space::Factors, false) => Driver::Products { rank: profile.rank },
         };
         Schedule { driver, skips_empty_rows, flow, rows, cols }
@@ -438,13 +438,14 @@ fn row_runs(profile: &Profile) -> Runs {
     }
 }
 
-/// Non-zeros with rows of factors of this many values.
-fn sample_runs(rank: usize) -> Runs {
-    let rank = rank.max(1);
+/// Non-zeros with rows of factors.
+fn sample_runs(profile: &Profile) -> Runs {
+    let rank = profile.rank.max(1);
     let positions = (BLOCK_FLOPS / (2 * rank)).clamp(MIN_UNIT, MAX_UNITS * UNIT_POSITIONS);
     let unit_weight = positions.min((UNIT_FACTORS / rank).clamp(MIN_UNIT, UNIT_POSITIONS));
     let block_weight = unit_weight * positions.div_ceil(unit_weight);
-    Runs { row_weight: Some(1), position_cells: weight_in_cells(1), cuts_rows: true, unit_weight, block_weight }
+    let cuts_rows = !profile.combines_rows;
+    Runs { row_weight: Some(1), position_cells: weight_in_cells(1), cuts_rows, unit_weight, block_weight }
 }
 
 /// Rows of dense values.

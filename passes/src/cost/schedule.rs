@@ -183,7 +183,7 @@ impl Members<'_> {
                 && self.leaves_rows_out(space)
                 && !self.any(|id| context.operation(id).is_sequence),
             keeps_rows: kept.rows,
-            combines_rows: !self.joined.is_empty() || is_over_cells && self.meets_in_stored_cells(),
+            combines_rows: !self.joined.is_empty() || space != Space::Rows && self.meets_in_stored_cells(space),
             keeps_columns: kept.columns,
             row: if space == Space::Rows { self.row_profile() } else { RowProfile::default() },
             rank: if space == Space::Factors { rank(context, operator) } else { 0 },
@@ -227,13 +227,13 @@ impl Members<'_> {
         self.operator.inputs.iter().any(|&id| id != self.main && self.context.hop(id).size.same_dims(size))
     }
 
-    /// Whether an operator over the non-zeros of its driver stores cells, and another sparse input leaves some of these out.
-    fn meets_in_stored_cells(&self) -> bool {
+    /// Whether an operator over the non-zeros of its driver, of cells or of products, stores cells, and another sparse input leaves some of these out.
+    fn meets_in_stored_cells(&self, space: Space) -> bool {
         let Members { context, operator, main, .. } = *self;
         let annihilates = |&id: &HopId| {
             id != main && stored_rows(context, id) > 0.0 && operator.is_zero_with(context, id, Zeros::Cell)
         };
-        let stores = self.flow(Space::Cells) == Flow::Cells;
+        let stores = self.flow(space) == Flow::Cells;
         stores && self.has_non_zeros && self.joined.is_empty() && operator.inputs.iter().any(annihilates)
     }
 

@@ -19,6 +19,7 @@ use crate::facts::{
 };
 use crate::hops::{over_windows, untransposed};
 use crate::machine::OperationClass;
+use crate::zeros::Zeros;
 use fuseline_ir::hop::{Hop, HopId, HopOp};
 use fuseline_ir::ops::Direction;
 use fuseline_ir::schedule::{Driver, Flow};
@@ -323,15 +324,24 @@ impl<'a> CellPass<'a> {
     /// sparse, which is what makes values of fewer non-zeros than the driver has.
     fn share_computed(&self, context: &Context<'_>, id: HopId) -> f64 {
         let hop = context.hop(id);
-        let meets = self.driver.is_some() && self.operator.template.is_some() && !self.operator.is_driven();
+        let meets = self.driver.is_some() && self.operator.template.is_some() && !self.is_tiled;
         match hop.op {
             _ if !meets => self.share,
+            // Products of factors are computed for what is left, too.
+            HopOp::MatMul => self.share_met(context),
             HopOp::AggUnary(..) => self.share.min(sparsity(context, hop.inputs[0])),
             HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_) | HopOp::Nary(_) => {
                 self.share.min(sparsity(context, id))
             }
             _ => self.share,
         }
+    }
+
+    /// The share of the cells that is left where all meet that are sparse.
+    fn share_met(&self, context: &Context<'_>) -> f64 {
+        let inputs = self.operator.inputs.iter().filter(|&&id| context.hop(id).size.same_dims(&self.space));
+        let zeros_alone = |&&id: &&HopId| self.operator.is_zero_with(context, id, Zeros::Cell);
+        inputs.filter(zeros_alone).map(|&id| sparsity(context, id)).product::<f64>().min(self.share)
     }
 
     /// Whether of an input only those cells are read in which the driver is not zero. What is sparse is walked through,
