@@ -15,9 +15,6 @@ use crate::workloads::Scale;
 use fuseline::generate::{Kind, Specification};
 use fuseline::{Mode, Statistics};
 
-/// Rounds of long runs: of fewer the median is the luck of one.
-const ROUNDS: usize = 3;
-
 /// Gen's time that another mode may undercut it by.
 const SLOWDOWN: f64 = 1.02;
 
@@ -122,7 +119,7 @@ fn dense(setting: Setting, algorithm: &Algorithm, classes: usize, rows: usize, i
         (Scale::Default, ..=1_000_000) | (Scale::Full, _) => Some(4),
         (Scale::Default, _) => Some(2),
     };
-    let workload = algorithm.workload(words, Source::Script(data), ROUNDS);
+    let workload = algorithm.workload(words, Source::Script(data), setting.long_rounds());
     Experiment { item, workload: limited(workload, iterations), modes: &MODES, on: On::Dense(rows) }
 }
 
@@ -138,7 +135,7 @@ fn look_alikes(setting: Setting, algorithm: &Algorithm, item: &'static str) -> [
     let of = |on, kind, scale, name: &str, labels, iterations| {
         let specification = Specification { scale, ..Specification::new(kind) };
         let source = Source::LookAlike(specification, labels);
-        let workload = algorithm.workload(name.to_owned(), source, setting.rounds.min(3));
+        let workload = algorithm.workload(name.to_owned(), source, setting.long_rounds());
         Experiment { item, workload: limited(workload, iterations), modes: &MODES, on }
     };
     let (of_airline, of_mnist) = (setting.scale.pick([None, Some(4), None]), setting.scale.pick([None, Some(8), None]));
@@ -164,7 +161,7 @@ fn factorizations(setting: Setting) -> Vec<Experiment> {
     // One updates U, the next V.
     let iterations = setting.scale.pick([20, 4, 20]);
     let of = |item, on, (words, source): (String, Source), modes: &'static [NamedMode]| {
-        let workload = ALS_CG.workload(format!("{words}, {iterations} iterations"), source, ROUNDS);
+        let workload = ALS_CG.workload(format!("{words}, {iterations} iterations"), source, setting.long_rounds());
         Experiment { item, workload: workload.with_iterations(iterations), modes, on }
     };
     let ratings = |size| {
@@ -191,7 +188,7 @@ fn factorizations(setting: Setting) -> Vec<Experiment> {
 fn autoencoders(setting: Setting, findings: &mut Findings) -> Vec<Experiment> {
     let of = |words: String, source| Experiment {
         item: "P217",
-        workload: AUTOENCODER.workload(words, source, setting.rounds.min(2)),
+        workload: AUTOENCODER.workload(words, source, setting.long_rounds()),
         modes: &MODES,
         on: On::Images,
     };

@@ -44,7 +44,7 @@ pub(super) fn run(setting: Option<Setting>, findings: &mut Findings) -> Vec<Part
         let data = source.generate();
         for (item, algorithm) in ALGORITHMS {
             eprintln!("{}", algorithm.name);
-            let row = measure(item, algorithm, &data, setting.scale.pick([1, 3, 5]));
+            let row = measure(item, algorithm, &data, setting.scale.pick([1, 9, 9]));
             record(&row, findings);
             measured.push(row);
         }

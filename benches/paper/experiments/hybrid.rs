@@ -62,7 +62,7 @@ fn measure(setting: Setting, series: &Series, number: usize) -> Measured {
     let rows = Setting::fitting(rows, 8.0 * (COLS + 6 * NUMBERS[NUMBERS.len() - 1]) as f64) as usize;
     let (words, data) = labelled(&format!("dense, {rows} x {COLS}, k = {number}"), rows, COLS, "1", number);
     eprintln!("{} on {words}", algorithm.name);
-    let workload = algorithm.workload(words.clone(), Source::Script(data), setting.rounds.min(3));
+    let workload = algorithm.workload(words.clone(), Source::Script(data), setting.long_rounds());
     let workload = workload.with_iterations(ITERATIONS);
     let workload = Workload { script: script(&workload.script, number), ..workload };
     let data = workload.data.generate();

@@ -6,12 +6,19 @@ use crate::workloads::Scale;
 #[derive(Clone, Copy)]
 pub(crate) struct Setting {
     pub(crate) scale: Scale,
+    /// The memory of a shared machine becomes twice as fast or half as fast within seconds: the median of a few rounds is the
+    /// luck of one.
     pub(crate) rounds: usize,
 }
 
 impl Setting {
     pub(crate) fn of(scale: Scale) -> Setting {
-        Setting { scale, rounds: scale.pick([3, 3, 9]) }
+        Setting { scale, rounds: scale.pick([3, 9, 9]) }
+    }
+
+    /// Rounds of runs that take seconds, and in full scale minutes.
+    pub(crate) fn long_rounds(self) -> usize {
+        self.scale.pick([3, 7, 3])
     }
 
     /// The largest of some numbers of rows with which so many bytes for each row fit into memory.
