@@ -44,6 +44,9 @@ const PACKED_CELLS: usize = 1 << 18;
 /// of rows with results of their own, which are added up, too, have one of these for each non-zero at most.
 const CELLS_PER_FAR_NON_ZERO: usize = 4;
 
+/// The results that ranges of rows have all the same where ranges of columns would be a single one.
+const FEW_RESULTS: usize = 2;
+
 /// Cells of the result of a range of columns, about: they stay in the second-level cache.
 const NEAR_CELLS: usize = 1 << 15;
 
@@ -177,16 +180,18 @@ impl TransposedSparse {
     pub fn of(non_zeros: usize, extents: Extents) -> Self {
         let ranges = partial_ranges(extents.inner, TransposedSparse::row_weight(non_zeros, extents));
         let cells = extents.rows.saturating_mul(extents.cols);
-        if ranges == 1 && cells <= CELLS_PER_FAR_NON_ZERO.saturating_mul(non_zeros) {
-            return TransposedSparse::Adds(1);
-        }
+        let few = ranges.min(FEW_RESULTS);
+        let few_pay = few.saturating_mul(cells) <= CELLS_PER_FAR_NON_ZERO.saturating_mul(non_zeros);
         let paying = ranges.min(non_zeros.checked_div(cells).unwrap_or(ranges));
-        if paying > 1 {
-            return TransposedSparse::Adds(1 << paying.ilog2());
-        }
         let per_row = non_zeros.checked_div(extents.inner).unwrap_or(0);
         let most = (per_row / FEWEST_IN_RANGE).min(MAX_PARTIALS);
-        TransposedSparse::Columns(cells.div_ceil(NEAR_CELLS).min(most).max(1))
+        match cells.div_ceil(NEAR_CELLS).min(most).max(1) {
+            _ if ranges == 1 && few_pay => TransposedSparse::Adds(1),
+            _ if paying > 1 => TransposedSparse::Adds(1 << paying.ilog2()),
+            // Threads would have nothing to share.
+            1 if few_pay => TransposedSparse::Adds(few),
+            columns => TransposedSparse::Columns(columns),
+        }
     }
 
     /// What a row weighs for the ranges: its products, or its share of the result.
@@ -236,6 +241,9 @@ mod tests {
         assert_eq!([1, 4, 8, 10].map(of), [16, 4, 2, 2].map(TransposedSparse::Adds));
         assert_eq!([11, 16].map(of), [6, 6].map(TransposedSparse::Columns));
         assert_eq!(TransposedSparse::of(400, extents(1600, 16, 1)), TransposedSparse::Adds(1));
+        let few =
+            [100_000, 50_000, 49_999].map(|non_zeros| TransposedSparse::of(non_zeros, extents(100_000, 100_000, 1)));
+        assert_eq!(few, [TransposedSparse::Adds(2), TransposedSparse::Adds(2), TransposedSparse::Columns(1)]);
     }
 
     #[test]

@@ -227,7 +227,8 @@ impl Members<'_> {
         self.operator.inputs.iter().any(|&id| id != self.main && self.context.hop(id).size.same_dims(size))
     }
 
-    /// Whether an operator over the non-zeros of its driver, of cells or of products, stores cells, and another sparse input leaves some of these out.
+    /// Whether an operator over the non-zeros of its driver, of cells or of products, stores cells, and another sparse input
+    /// leaves some of these out.
     fn meets_in_stored_cells(&self, space: Space) -> bool {
         let Members { context, operator, main, .. } = *self;
         let annihilates = |&id: &HopId| {

@@ -53,13 +53,13 @@ impl FilledRows {
         row
     }
 
-    /// Those that were found.
+    /// The rows that were found.
     #[inline(always)]
     pub(crate) fn rows(&self) -> &[usize] {
         &self.rows[..self.count]
     }
 
-    /// The positions of all of them, since rows between them have none.
+    /// The positions of all found rows, since rows between them have none.
     #[inline(always)]
     pub(crate) unsafe fn positions(&self, a: CsrRows) -> Range<usize> {
         match *self.rows() {
