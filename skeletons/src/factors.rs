@@ -6,7 +6,7 @@ use crate::built::BuiltRows;
 use crate::operator::{Operator, UnitLayout, Workspace};
 use crate::sampled::factor;
 use crate::work::{TileProducts, UnitOf};
-use fuseline_ir::cplan::{FACTOR_U, FACTOR_V};
+use fuseline_ir::cplan::{COutput, CPlan, FACTOR_U, FACTOR_V};
 use fuseline_ir::ops::AggOp;
 use fuseline_ir::schedule::{DensePartition, Tile};
 use fuseline_ir::work::multiplies_whole_tile;
@@ -23,6 +23,8 @@ pub(crate) struct DenseFactors<'a> {
     driver: Option<&'a Dense>,
     /// V, if the plan reads products.
     panels: Option<Panels>,
+    /// Whether no value belongs to a row or a column, so that whole rows of tiles are one run.
+    takes_runs: bool,
 }
 
 impl<'a> DenseFactors<'a> {
@@ -32,7 +34,7 @@ impl<'a> DenseFactors<'a> {
             let (v, rank) = (factor(binding, FACTOR_V), binding.rank());
             Panels::transposing(fuseline_vecprims::Tile::new(v, rank), binding.fit.cols, rank)
         });
-        DenseFactors { operator, driver: binding.dense_driver(), panels }
+        DenseFactors { operator, driver: binding.dense_driver(), panels, takes_runs: takes_runs(binding.plan) }
     }
 
     /// Makes units of the tiles of a block, of their non-zeros or of all cells, with their products, and hands on each with
@@ -49,8 +51,9 @@ impl<'a> DenseFactors<'a> {
         while let Some(tile) = tiles.next() {
             let next_unit = tiles.peek().map_or(0, |next| self.first_cell(*next).wrapping_sub(self.first_cell(tile)));
             let count = self.build(built, tile);
+            let is_run = self.takes_runs && tile.cols == self.operator.binding.fit.cols;
             let unit = if count == tile.rows * tile.cols {
-                UnitOf::WholeTile { tile, products: TileProducts { products: &built.products, next_unit } }
+                UnitOf::WholeTile { tile, products: TileProducts { products: &built.products, next_unit, is_run } }
             } else {
                 UnitOf::Built { rows: built, tile }
             };
@@ -99,4 +102,10 @@ impl<'a> DenseFactors<'a> {
         let (u, out) = (fuseline_vecprims::Tile::new(u, rank), TileMut::new(products, tile.cols));
         self.operator.env.primitives.tile_mat_mult(tile.rows, (tile.first_col, tile.cols), u, panels, out);
     }
+}
+
+/// Whether an Outer plan computes cells by themselves, whatever their rows and columns.
+fn takes_runs(plan: &CPlan) -> bool {
+    let is_by_cell = |output: &COutput| matches!(output, COutput::Store(_) | COutput::FullAgg(..));
+    plan.outputs.iter().all(is_by_cell) && !plan.keeps_rows() && !plan.keeps_columns()
 }

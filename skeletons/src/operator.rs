@@ -324,9 +324,10 @@ impl Operator<'_> {
                 side.as_ref().map_or(Side::EMPTY, |side| self.side_of_tile(side, tile, numbers, buffer))
             })
             .collect();
+        let (rows, cols) = if known.is_run { (1, tile.rows * tile.cols) } else { (tile.rows, tile.cols) };
         let unit = Unit {
-            rows: tile.rows,
-            cols: tile.cols,
+            rows,
+            cols,
             first_row: numbers.get(0),
             first_col: tile.first_col,
             main,
@@ -335,7 +336,7 @@ impl Operator<'_> {
             next_unit: known.next_unit,
         };
         tally.add(Extent::Tile { rows: tile.rows, cols: tile.cols }, &self.accesses);
-        let size = UnitSize { rows: tile.rows, positions: 0, longest: self.longest_vector(tile.cols) };
+        let size = UnitSize { rows, positions: 0, longest: self.longest_vector(cols) };
         self.call(scratch, size, &unit, outputs);
     }
 

@@ -43,11 +43,13 @@ pub(crate) struct TileProducts<'a> {
     pub(crate) products: &'a [f64],
     /// [`crate::abi::Unit::next_unit`]: how many cells behind this tile the next one begins.
     pub(crate) next_unit: usize,
+    /// Whether the tile is taken as one run over its cells, which is all of its rows, and no value belongs to one of these.
+    pub(crate) is_run: bool,
 }
 
 impl TileProducts<'_> {
     /// Of tiles that have nothing to do with factors.
-    pub(crate) const NONE: TileProducts<'static> = TileProducts { products: &[], next_unit: 0 };
+    pub(crate) const NONE: TileProducts<'static> = TileProducts { products: &[], next_unit: 0, is_run: false };
 }
 
 impl<'a> Work<'a> {

@@ -62,6 +62,12 @@ pub struct WholeRows {
     pub has_long_vectors: bool,
 }
 
+/// The cells of the fewest rows of a unit, where these are long: as many as primitives read side by side, as long as they stay
+/// in the second-level cache.
+pub(super) fn few_long_rows(cells_of_row: usize) -> usize {
+    MIN_LONG_ROWS.saturating_mul(cells_of_row).min(LONG_ROWS_CELLS)
+}
+
 /// Even parts of at most `limit`, in multiples of `unit` where there are several.
 fn even_part(total: usize, limit: usize, unit: usize) -> usize {
     if total <= limit { total.max(1) } else { total.div_ceil(total.div_ceil(limit)).next_multiple_of(unit).min(limit) }
@@ -96,7 +102,8 @@ impl DensePartition {
     pub(super) fn products(area: Tile, rank: usize) -> Self {
         let [fewest, most] = FACTOR_PANELS;
         let tile_cols = (FACTOR_VALUES / rank.max(1) / PANEL_COLS).clamp(fewest, most) * PANEL_COLS;
-        let tile_rows = UNIT_CELLS / tile_cols / PRODUCT_ROWS * PRODUCT_ROWS;
+        let tile_cols = tile_cols.min(area.cols.max(1));
+        let tile_rows = (UNIT_CELLS / tile_cols / PRODUCT_ROWS * PRODUCT_ROWS).min(MAX_UNIT_ROWS);
         let block_rows = (BLOCK_CELLS / area.cols.max(1)).max(FACTOR_ROWS).next_multiple_of(tile_rows);
         DensePartition { area, block_rows, block_cols: area.cols.max(1), tile_rows, tile_cols }
     }

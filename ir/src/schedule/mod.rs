@@ -23,6 +23,7 @@ use crate::work::{
     partial_count, weight_in_cells,
 };
 pub use access::{Access, Extent};
+use dense::few_long_rows;
 pub use dense::{DensePartition, LINE_BYTES, MAX_UNIT_ROWS, Tile, WholeRows};
 pub use sparse::{Runs, Segment, SparsePartition, SparseRows};
 use std::fmt;
@@ -429,12 +430,15 @@ fn position_cells(profile: &Profile) -> usize {
 
 /// Whole rows of non-zeros.
 fn row_runs(profile: &Profile) -> Runs {
+    let row_weight = profile.row.longest_computed.max(1);
+    let few = few_long_rows(row_weight);
     Runs {
-        row_weight: Some(profile.row.longest_computed.max(1)),
+        row_weight: Some(row_weight),
         position_cells: position_cells(profile),
         cuts_rows: false,
-        unit_weight: UNIT_CELLS,
-        block_weight: BLOCK_NON_ZEROS,
+        // Long rows and their non-zeros: no row of a block is left over.
+        unit_weight: if few > UNIT_CELLS { few + UNIT_CELLS } else { UNIT_CELLS },
+        block_weight: BLOCK_NON_ZEROS.max(few),
     }
 }
 

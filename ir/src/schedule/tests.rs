@@ -54,6 +54,31 @@ fn products_of_few_rows_are_cut_across() {
     assert_eq!((blocks(100, 100), blocks(5000, 5000)), (1, DensePartition::products(area(5000, 5000), 2).len()));
 }
 
+/// A call of generated code costs as much as many cells: tiles of few columns have as many cells as others, up to the most rows.
+#[test]
+fn tiles_of_narrow_products_have_many_rows() {
+    let first = |cols| DensePartition::products(area(1 << 20, cols), 2).tiles(0).next().expect("a tile");
+    assert_eq!([1, 4, 10, 100, 5000].map(|cols| first(cols).rows), [MAX_UNIT_ROWS, 2048, 816, 80, 32]);
+}
+
+/// Rows of a sparse matrix that have long vectors beside them are taken several at a time, as long as these stay in the
+/// second-level cache.
+#[test]
+fn units_of_sparse_rows_with_long_vectors_have_several_rows() {
+    let offsets: Vec<usize> = (0..=3000).map(|row| 3 * row).collect();
+    let rows_of_units = |longest_computed| {
+        let row = RowProfile { longest_computed, ..RowProfile::default() };
+        let (space, flow) = (Space::Rows, Flow::Rows);
+        let profile = Profile { space, flow, row, runs_over_non_zeros: true, ..profiles(3000, 3000)[0] };
+        let sparse = SparseRows { first_row: 0, offsets: &offsets };
+        let Partition::Segments(segments) = Schedule::of(&profile).cut(Rows::Sparse(sparse)) else { unreachable!() };
+        let mut rows = Vec::new();
+        segments.for_each_segment(1, |segment| rows.push(segment.rows));
+        rows
+    };
+    assert_eq!([1500, 3000, 30_000].map(rows_of_units), [vec![11], vec![8], vec![1]]);
+}
+
 const LENGTHS: [usize; 11] = [0, 3, 40_000, 0, 0, 8192, 1, 8191, 7, 200_000, 0];
 
 fn offsets(lengths: &[usize]) -> Vec<usize> {

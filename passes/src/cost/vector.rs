@@ -65,6 +65,10 @@ const NARROW_STORE_IN_MOVES: f64 = 0.5;
 /// zeros, which are filled in. Fitted.
 const SCATTER_IN_MOVES: f64 = 0.3;
 
+/// What a cell of a tile of the product of two factors costs besides its operations, relative to the machine's `start.run`: it is
+/// stored, and read again. Set on one machine.
+const CELL_OF_TILE: f64 = 0.4;
+
 /// What a search of a sparse row costs, in visits of non-zeros. Set on one machine.
 const SEARCH_IN_VISITS: f64 = 24.0;
 
@@ -228,8 +232,12 @@ impl<'a> CellPass<'a> {
             let class = if is_tiled { tile_class(context, id) } else { fused_class(context, id) };
             work.add(class, cell_flops(context, id, space, self.share_computed(context, id)));
             // A tile is multiplied with a factor as a whole.
-            let is_begun = !is_tiled || !is_matrix_product(context, id) || is_outer_product_like(context, id);
-            work.runs += if is_begun { cell_runs(context, id, space, share) } else { 0.0 };
+            let begun = match is_tiled && is_matrix_product(context, id) {
+                true if is_outer_product_like(context, id) => CELL_OF_TILE,
+                true => 0.0,
+                false => 1.0,
+            };
+            work.runs += begun * cell_runs(context, id, space, share);
         }
         let read = |id: HopId| match self.share_searched(context, id) {
             _ if self.is_visited_in_part(context, id) => share,

@@ -16,49 +16,29 @@ pub(crate) unsafe fn tile_mat_mult<V: Vector>(
     out: *mut f64,
     out_row: usize,
 ) {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        // AVX-512 has registers for eight rows of three; narrower sets for six of two.
-        if V::LANES == 8 {
-            blocks::<V, 8, 3>((rows, cols, inner), a, panels, out, out_row);
-        } else {
-            blocks::<V, 6, 2>((rows, cols, inner), a, panels, out, out_row);
-        }
-    }
-}
-
-/// The product in blocks of `R` rows and `J` registers across.
-#[inline(always)]
-unsafe fn blocks<V: Vector, const R: usize, const J: usize>(
-    (rows, cols, inner): (usize, usize, usize),
-    a: Rows,
-    panels: *const f64,
-    out: *mut f64,
-    out_row: usize,
-) {
+    let widest = registers_across(V::LANES) * V::LANES;
     let mut first = 0;
     while first < cols {
         let panel = panels.wrapping_add(first / PANEL * PANEL * inner + first % PANEL);
-        let block = Block { a, inner, panel, width: (cols - first).min(J * V::LANES) };
+        let block = Block { a, inner, panel, width: (cols - first).min(widest) };
         let out = out.wrapping_add(first);
-        let mut row = 0;
-        // SAFETY: passed on to the caller.
+        // SAFETY: passed on to the caller; each instruction set has those with narrower registers.
         unsafe {
-            while row + R <= rows {
-                block.cells::<V, R, J>(row, out, out_row);
-                row += R;
-            }
-            while row + 4 <= rows {
-                block.cells::<V, 4, J>(row, out, out_row);
-                row += 4;
-            }
-            while row < rows {
-                block.cells::<V, 1, J>(row, out, out_row);
-                row += 1;
+            match block.width.div_ceil(V::LANES) {
+                _ if block.width <= V::Narrow::LANES => block.rows::<V::Narrow, 8, 1>(rows, out, out_row),
+                1 => block.rows::<V, 8, 1>(rows, out, out_row),
+                2 if V::LANES < 8 => block.rows::<V, 6, 2>(rows, out, out_row),
+                2 => block.rows::<V, 8, 2>(rows, out, out_row),
+                _ => block.rows::<V, 8, 3>(rows, out, out_row),
             }
         }
-        first += J * V::LANES;
+        first += widest;
     }
+}
+
+/// Registers of so many lanes across a block: AVX-512 has registers for eight rows of three; narrower sets for six of two.
+const fn registers_across(lanes: usize) -> usize {
+    if lanes == 8 { 3 } else { 2 }
 }
 
 /// Columns of the product that fill some registers, the last perhaps in part.
@@ -71,6 +51,27 @@ struct Block {
 }
 
 impl Block {
+    /// Computes all rows, `R` at a time, in `J` registers across.
+    #[inline(always)]
+    unsafe fn rows<V: Vector, const R: usize, const J: usize>(self, rows: usize, out: *mut f64, out_row: usize) {
+        let mut row = 0;
+        // SAFETY: passed on to the caller.
+        unsafe {
+            while row + R <= rows {
+                self.cells::<V, R, J>(row, out, out_row);
+                row += R;
+            }
+            while row + 4 <= rows {
+                self.cells::<V, 4, J>(row, out, out_row);
+                row += 4;
+            }
+            while row < rows {
+                self.cells::<V, 1, J>(row, out, out_row);
+                row += 1;
+            }
+        }
+    }
+
     /// Computes `R` rows from `row` on, of `J` registers.
     #[inline(always)]
     unsafe fn cells<V: Vector, const R: usize, const J: usize>(self, row: usize, out: *mut f64, out_row: usize) {
