@@ -56,6 +56,10 @@ const CELLS_PER_FAR_SUM: usize = 8;
 /// The fewest non-zeros that a row has in a range of columns, on average: to find fewer takes longer than to add them.
 const FEWEST_IN_RANGE: usize = 16;
 
+/// The fewest columns of the result of a range of columns of the left side: parts of rows, which lie apart, take longer to read
+/// than to add them to fewer.
+const FEWEST_BY_RANGE: usize = 16;
+
 /// What a product extends over: its rows and columns, and the dimension that it sums over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extents {
@@ -184,7 +188,7 @@ impl TransposedSparse {
         let few_pay = few.saturating_mul(cells) <= CELLS_PER_FAR_NON_ZERO.saturating_mul(non_zeros);
         let paying = ranges.min(non_zeros.checked_div(cells).unwrap_or(ranges));
         let per_row = non_zeros.checked_div(extents.inner).unwrap_or(0);
-        let most = (per_row / FEWEST_IN_RANGE).min(MAX_PARTIALS);
+        let most = if extents.cols < FEWEST_BY_RANGE { 1 } else { (per_row / FEWEST_IN_RANGE).min(MAX_PARTIALS) };
         match cells.div_ceil(NEAR_CELLS).min(most).max(1) {
             _ if ranges == 1 && few_pay => TransposedSparse::Adds(1),
             _ if paying > 1 => TransposedSparse::Adds(1 << paying.ilog2()),
@@ -238,8 +242,8 @@ mod tests {
     #[test]
     fn ranges_of_rows_have_as_many_results_as_their_non_zeros_pay_for() {
         let of = |cols| TransposedSparse::of(2_000_000, extents(100_000, 20_000, cols));
-        assert_eq!([1, 4, 8, 10].map(of), [16, 4, 2, 2].map(TransposedSparse::Adds));
-        assert_eq!([11, 16].map(of), [6, 6].map(TransposedSparse::Columns));
+        assert_eq!([1, 4, 8, 15].map(of), [16, 4, 2, 2].map(TransposedSparse::Adds));
+        assert_eq!([16, 24].map(of), [6, 6].map(TransposedSparse::Columns));
         assert_eq!(TransposedSparse::of(400, extents(1600, 16, 1)), TransposedSparse::Adds(1));
         let few =
             [100_000, 50_000, 49_999].map(|non_zeros| TransposedSparse::of(non_zeros, extents(100_000, 100_000, 1)));

@@ -80,11 +80,22 @@ impl RowSums<'_> {
         let mut result = Dense::uninit_in(context.buffers, n, k);
         for_each_block(context, result.values_mut(), step * k, |range, out| {
             out.fill(0.0);
-            let mut part = PartOfRows::new();
+            let (first, mut columns) = ((range * step) as u32, Growing::new(MemoryKind::Scratch));
             for start in rows.clone().step_by(STEP) {
-                let rows = start..(start + STEP).min(rows.end);
-                part.take(left, rows.clone().map(|row| ranges.positions(row, range)), (range * step) as u32);
-                self.add(context, part.tile(), rows, out);
+                check_stop();
+                for row in start..(start + STEP).min(rows.end) {
+                    let positions = ranges.positions(row, range);
+                    if positions.is_empty() {
+                        continue;
+                    }
+                    columns.clear();
+                    columns.reserve(positions.len());
+                    columns.vec_mut().extend(left.columns()[positions.clone()].iter().map(|column| column - first));
+                    let row_offsets = [0, positions.len()];
+                    let part =
+                        CsrTile { row_offsets: &row_offsets, columns: &columns, values: &left.values()[positions] };
+                    self.add_products(context, part, row..row + 1, out);
+                }
             }
         });
         result
@@ -93,6 +104,10 @@ impl RowSums<'_> {
     /// Adds the products of some rows to sums, given the non-zeros of the left side that count.
     fn add(&self, context: &KernelContext<'_>, left: CsrTile<'_>, rows: Range<usize>, sums: &mut [f64]) {
         check_stop();
+        self.add_products(context, left, rows, sums);
+    }
+
+    fn add_products(&self, context: &KernelContext<'_>, left: CsrTile<'_>, rows: Range<usize>, sums: &mut [f64]) {
         let k = self.right.cols();
         let right = Tile::new(&self.right.values()[rows.start * k..rows.end * k], k);
         context.primitives.sparse_outer_mult_add(left, k, right, TileMut::new(sums, k));
@@ -120,10 +135,8 @@ impl ColumnRanges {
                 let positions = csr.row_offsets()[row]..csr.row_offsets()[row + 1];
                 let mut position = positions.start;
                 for (range, start) in starts[..count].iter_mut().enumerate() {
-                    // Most ranges of a row have few non-zeros.
                     let first = range * step;
-                    let before = csr.columns()[position..positions.end].iter().take_while(|&&j| (j as usize) < first);
-                    position += before.count();
+                    position += csr.columns()[position..positions.end].partition_point(|&j| (j as usize) < first);
                     *start = position;
                 }
                 starts[count] = positions.end;
@@ -136,39 +149,6 @@ impl ColumnRanges {
     fn positions(&self, row: usize, range: usize) -> Range<usize> {
         let start = (row - self.rows.start) * (self.count + 1) + range;
         self.starts[start]..self.starts[start + 1]
-    }
-}
-
-/// The non-zeros of some rows in a range of columns, which count from its first on.
-struct PartOfRows {
-    offsets: Growing<usize>,
-    columns: Growing<u32>,
-    values: Growing<f64>,
-}
-
-impl PartOfRows {
-    /// No rows.
-    fn new() -> Self {
-        let kind = MemoryKind::Scratch;
-        PartOfRows { offsets: Growing::new(kind), columns: Growing::new(kind), values: Growing::new(kind) }
-    }
-
-    /// Takes the rows that lie at these positions in the place of what it has.
-    fn take(&mut self, csr: &Csr, rows: impl Iterator<Item = Range<usize>>, first_column: u32) {
-        self.offsets.clear();
-        self.columns.clear();
-        self.values.clear();
-        self.offsets.push(0);
-        for positions in rows {
-            self.columns.extend_from_slice(&csr.columns()[positions.clone()]);
-            self.values.extend_from_slice(&csr.values()[positions]);
-            self.offsets.push(self.columns.len());
-        }
-        self.columns.iter_mut().for_each(|column| *column -= first_column);
-    }
-
-    fn tile(&self) -> CsrTile<'_> {
-        CsrTile { row_offsets: &self.offsets, columns: &self.columns, values: &self.values }
     }
 }
 

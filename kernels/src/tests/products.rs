@@ -93,7 +93,7 @@ fn transposed_products_with_large_results_equal_plain_loops() {
 /// So few rows that private sums would have more cells than they: ranges of columns have their own sums.
 #[test]
 fn transposed_products_of_few_long_rows_equal_plain_loops() {
-    let (rows, n, k) = (40, 9000, 3);
+    let (rows, n, k) = (40, 9000, 16);
     let (left, right) = (matrix(rows, n, 9, 1), matrix(rows, k, 5, 2));
     let (a, b) = (left.to_dense().into_owned(), right.to_dense().into_owned());
     let product = run(|context| matmul_transposed_left(context, &left, &right).unwrap());
