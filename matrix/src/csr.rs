@@ -112,12 +112,12 @@ impl SparseRow<'_> {
         // Nobody could foretell which row comes next: both are read, and those that take part advance.
         while p < a_columns.len() && q < b_columns.len() && count < most {
             let (a_column, b_column) = (a_columns[p], b_columns[q]);
-            let (has_a, has_b) = (a_column <= b_column, b_column <= a_column);
+            let (has_a, has_b) = (ones_if_at_most(a_column, b_column), ones_if_at_most(b_column, a_column));
             columns[count] = a_column.min(b_column);
-            left[count] = value_if(has_a, a_values[p]);
-            right[count] = value_if(has_b, b_values[q]);
-            p += usize::from(has_a);
-            q += usize::from(has_b);
+            left[count] = f64::from_bits(a_values[p].to_bits() & has_a);
+            right[count] = f64::from_bits(b_values[q].to_bits() & has_b);
+            p += (has_a & 1) as usize;
+            q += (has_b & 1) as usize;
             count += 1;
         }
         let (columns, left, right) = (&mut columns[count..], &mut left[count..], &mut right[count..]);
@@ -129,9 +129,11 @@ impl SparseRow<'_> {
     }
 }
 
-/// The value or, without a branch, zero.
-fn value_if(is_taken: bool, value: f64) -> f64 {
-    f64::from_bits(value.to_bits() & u64::from(is_taken).wrapping_neg())
+/// All bits where one column is at most another one, else none. A mask that is made of a comparison becomes a branch: there is no
+/// conditional move of floating-point values.
+#[inline(always)]
+fn ones_if_at_most(one: u32, other: u32) -> u64 {
+    ((i64::from(one) - i64::from(other) - 1) >> 63) as u64
 }
 
 /// Writes what is left of one row where the other one has ended.

@@ -13,10 +13,10 @@ use fuseline_ir::schedule::product::ProductLoop;
 use fuseline_ir::work::PLACED_COLUMNS;
 
 /// What joining rows costs for each of their non-zeros, in visits of one: which row comes next cannot be foretold. Fitted.
-const JOIN_IN_VISITS: f64 = 5.0;
+const JOIN_IN_VISITS: f64 = 3.5;
 
 /// What joining rows in any order costs, in a merge of them by column. Set on one machine.
-const JOIN_IN_ANY_ORDER: f64 = 0.4;
+const JOIN_IN_ANY_ORDER: f64 = 0.57;
 
 /// What it costs to find out where rows meet, for each of their non-zeros, in visits of one. Fitted.
 const MEET_IN_VISITS: f64 = 1.2;
