@@ -41,7 +41,12 @@ macro_rules! for_each_unary_op {
             /// Smallest integer not below.
             Ceil = "ceil", "u(ceil)", Some("ceil"), |x| x.ceil(), Preserves, 1.0, Exact, Lowering::Intrinsic("llvm.ceil");
             /// Sign: -1, 0 or 1.
-            Sign = "sign", "u(sign)", Some("sign"), |x| math::sign(x), Preserves, 1.0, Exact, Lowering::Call;
+            Sign = "sign", "u(sign)", Some("sign"), |x| math::sign(x), Preserves, 1.0, Exact,
+                Lowering::Expand(&[
+                    Step::Arg(0), Step::Unary(UnaryOp::IsNan), Step::Arg(0),
+                    Step::Arg(0), Step::Const(0.0), Step::Binary(BinaryOp::Greater),
+                    Step::Arg(0), Step::Const(0.0), Step::Binary(BinaryOp::Less), Step::Binary(BinaryOp::Minus),
+                    Step::Ternary(TernaryOp::IfElse)]);
             /// Logical negation: 1 where zero, else 0.
             Not = "not", "u(!)", Some("!"), |x| math::indicator(x == 0.0), Fills, 1.0, Exact,
                 Lowering::Expand(&[Step::Arg(0), Step::Const(0.0), Step::Binary(BinaryOp::Equal)]);
