@@ -77,9 +77,10 @@ impl Checker {
 
     fn run(&mut self, dag: &HopDag, variables: Variables, configuration: Configuration) -> Result<Outcome, Failure> {
         let session = self.sessions.get(configuration);
+        let reads_sparse = variables.values().any(is_sparse);
         match catch_unwind(AssertUnwindSafe(|| session.run_dag(dag, variables))) {
             Ok(Ok(outcome)) => {
-                self.count(configuration, &outcome);
+                self.count(configuration, &outcome, reads_sparse);
                 match outcome.statistics.unsupported.keys().next() {
                     // A random plan may hold what no policy chooses.
                     Some(reason) if !matches!(configuration.plan, Plan::Random(_)) => {
@@ -98,7 +99,7 @@ impl Checker {
         }
     }
 
-    fn count(&mut self, configuration: Configuration, outcome: &Outcome) {
+    fn count(&mut self, configuration: Configuration, outcome: &Outcome, reads_sparse: bool) {
         self.tally.execution(configuration);
         for (name, &count) in &outcome.statistics.fused_operators {
             if configuration.plan == Plan::HandCoded {
@@ -107,6 +108,9 @@ impl Checker {
             }
             let template = name.split(' ').next().unwrap_or_default();
             self.tally.add("template", template, count);
+            if template == "row" && reads_sparse {
+                self.tally.add("rows beside sparse inputs", format!("{:?}", configuration.tier.backend), count);
+            }
             self.tally.add("variant", name.clone(), count);
         }
         for (reason, &count) in &outcome.statistics.unsupported {
@@ -137,6 +141,10 @@ impl Checker {
         }
         text
     }
+}
+
+fn is_sparse(value: &RuntimeValue) -> bool {
+    matches!(value, RuntimeValue::Matrix(block) if block.format().is_sparse())
 }
 
 fn failure(kind: FailureKind, configuration: Configuration, message: String) -> Failure {

@@ -122,7 +122,7 @@ impl Tally {
     /// The counts of the axes on one line.
     pub(crate) fn line(&self) -> String {
         let values = self.axes.iter().flat_map(|(axis, values)| {
-            values.iter().map(move |(value, count)| format!("{axis}:{}={count}", value.replace(' ', "-")))
+            values.iter().map(move |(value, count)| format!("{axis}:{value}={count}").replace(' ', "-"))
         });
         values.collect::<Vec<_>>().join(" ")
     }
