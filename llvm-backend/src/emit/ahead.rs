@@ -1,6 +1,6 @@
 //! Asking for memory ahead of its use. Nothing depends on it but the time.
 
-use super::loops::{Ahead, Cache, InputAhead, Loop, LoopInput, Row, Source};
+use super::loops::{InputAhead, Loop, LoopInput, Row, Source};
 use super::unit::Fact;
 use super::{Emit, Emitter};
 use crate::schedule::{Extent, FusedLoop};
@@ -9,44 +9,46 @@ use fuseline_ir::template::Space;
 use inkwell::IntPredicate;
 use inkwell::values::{IntValue, PointerValue};
 
+/// How far ahead rows are asked for, about, in values: 8 KiB keep memory at work while a tile's values are taken in elsewhere, and
+/// stay in the caches until their turn comes.
+const ROWS_AHEAD: u64 = 1024;
+
+/// The second-level cache, as LLVM counts locality.
+const SECOND_LEVEL: u64 = 2;
+
 impl<'ctx> Emitter<'_, 'ctx> {
-    /// What a loop with these inputs asks for.
-    pub(super) fn ahead(
-        &mut self,
-        fused: &FusedLoop,
-        inputs: &[LoopInput<'ctx>],
-        has_short_rows: bool,
-    ) -> Emit<Ahead<'ctx>> {
-        let mut ahead = Ahead::default();
-        let over_products = fused.extent == Extent::Cells && self.plan.space() == Space::Factors;
+    /// What a loop with these inputs asks for: later rows of the vectors that come from memory, and in dense Outer units the next
+    /// unit's cells. The hardware's prefetchers go on only while they are used: masked loads teach them nothing, and memory
+    /// would have nothing to do while the values of a tile are multiplied, or products computed.
+    pub(super) fn ahead(&mut self, fused: &FusedLoop, inputs: &[LoopInput<'ctx>]) -> Emit<Vec<InputAhead<'ctx>>> {
+        let mut ahead = Vec::new();
         for &LoopInput { node, view } in inputs {
-            match self.plan.nodes[node] {
-                CNode::Main | CNode::SideRow(..) if has_short_rows => {
-                    ahead.rows.push(InputAhead { node, distance: self.rows_ahead(view.row_stride)? });
+            let distance = match (fused.extent, &self.plan.nodes[node]) {
+                (Extent::Vector(_), CNode::Main | CNode::SideRow(..)) => self.rows_ahead(view.row_stride)?,
+                (Extent::Cells, CNode::Main | CNode::SideCell(_)) if self.plan.space() == Space::Factors => {
+                    self.number(Fact::NextUnit)?
                 }
-                CNode::Main | CNode::SideCell(_) if over_products => {
-                    ahead.cells.push(InputAhead { node, distance: self.number(Fact::NextUnit)? });
-                }
-                _ => {}
-            }
+                _ => continue,
+            };
+            ahead.push(InputAhead { node, distance });
         }
         Ok(ahead)
     }
 
-    /// Asks for the cache line of an address, live or not, into this cache and those behind it.
-    pub(super) fn prefetch(&self, address: PointerValue<'ctx>, cache: Cache) -> Emit<()> {
+    /// Asks for the cache line of an address, live or not, into the second-level cache and those behind it.
+    pub(super) fn prefetch(&self, address: PointerValue<'ctx>) -> Emit<()> {
         let function = self.intrinsic_function("llvm.prefetch", &[self.pointer().into()]);
         // To be read, to be kept, as data.
-        let hints = [0, cache as u64, 1].map(|hint| self.context.i32_type().const_int(hint, false).into());
+        let hints = [0, SECOND_LEVEL, 1].map(|hint| self.context.i32_type().const_int(hint, false).into());
         self.builder.build_call(function, &[address.into(), hints[0], hints[1], hints[2]], "").map(|_| ())
     }
 
-    /// Whole rows of about 2 KiB, in values.
+    /// Whole rows of about [`ROWS_AHEAD`], in values.
     fn rows_ahead(&self, row: IntValue<'ctx>) -> Emit<IntValue<'ctx>> {
         let one = self.index(1);
         let is_zero = self.builder.build_int_compare(IntPredicate::EQ, row, self.index(0), "")?;
         let divisor = self.builder.build_select(is_zero, one, row, "")?.into_int_value();
-        let rows = self.builder.build_int_unsigned_div(self.index(256), divisor, "")?;
+        let rows = self.builder.build_int_unsigned_div(self.index(ROWS_AHEAD), divisor, "")?;
         let rows = self.builder.build_int_add(rows, one, "")?;
         self.builder.build_int_mul(rows, row, "")
     }
@@ -59,17 +61,12 @@ impl<'ctx> Emitter<'_, 'ctx> {
 }
 
 impl<'ctx> Loop<'_, 'ctx> {
-    /// Asks for the cells of the next unit behind a register of cells.
-    pub(super) fn ask_for_next_unit(
-        &self,
-        emitter: &Emitter<'_, 'ctx>,
-        row: &Row<'ctx>,
-        cell: IntValue<'ctx>,
-    ) -> Emit<()> {
-        for ahead in &self.ahead.cells {
+    /// Asks for what belongs to a register of cells in later rows, or in the next unit.
+    pub(super) fn ask_ahead(&self, emitter: &Emitter<'_, 'ctx>, row: &Row<'ctx>, cell: IntValue<'ctx>) -> Emit<()> {
+        for ahead in &self.ahead {
             if let Some(Source::Run(begin)) = row.sources.get(&ahead.node) {
                 let place = emitter.builder.build_int_add(cell, ahead.distance, "")?;
-                emitter.prefetch(emitter.address_beyond(*begin, place)?, Cache::Second)?;
+                emitter.prefetch(emitter.address_beyond(*begin, place)?)?;
             }
         }
         Ok(())

@@ -9,7 +9,7 @@
 //! code of its own, and the part of one at the end, whose accumulator depends on how many these are, is computed first.
 
 use super::conditions::known;
-use super::loops::{Cache, LinesAhead, Loop, Row, Source};
+use super::loops::{LinesAhead, Loop, Row, Source};
 use super::reduce::LANES;
 use super::registers::{Mask, add_incoming, registers};
 use super::{Emit, Emitter};
@@ -97,11 +97,6 @@ impl<'ctx> Loop<'_, 'ctx> {
         mask: Mask<'ctx>,
         initial: &[VectorValue<'ctx>],
     ) -> Emit<Vec<VectorValue<'ctx>>> {
-        for ahead in &self.ahead.rows {
-            if let Some(Source::Run(begin)) = row.sources.get(&ahead.node) {
-                emitter.prefetch(emitter.address_beyond(*begin, ahead.distance)?, Cache::First)?;
-            }
-        }
         let mut reduced = initial.to_vec();
         let into = Accumulators { registers: &mut reduced, part: 0 };
         let cells = Cells { first: emitter.index(0), mask: Some(mask) };
@@ -152,7 +147,7 @@ impl<'ctx> Loop<'_, 'ctx> {
         emitter.builder.position_at_end(whole);
         for (phi, lines) in asked.iter().zip(asked_for) {
             let address = phi.as_basic_value().into_pointer_value();
-            emitter.prefetch(address, Cache::Second)?;
+            emitter.prefetch(address)?;
             phi.add_incoming(&[(&emitter.address_beyond(address, lines.distance)?, whole)]);
         }
         self.step(emitter, row, Cells { first: cell, mask: None }, Accumulators::none())?;
@@ -191,7 +186,7 @@ impl<'ctx> Loop<'_, 'ctx> {
         row: &Row<'ctx>,
         cells: Cells<'ctx>,
     ) -> Emit<HashMap<CNodeId, VectorValue<'ctx>>> {
-        self.ask_for_next_unit(emitter, row, cells.first)?;
+        self.ask_ahead(emitter, row, cells.first)?;
         let values = self.compute(emitter, row, cells)?;
         for (write, &begin) in self.writes.iter().zip(&row.writes) {
             let address = emitter.offset(begin, cells.first)?;

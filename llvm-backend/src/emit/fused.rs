@@ -100,7 +100,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let reduces_rows = reductions.len() > unit_reductions;
         let last_lanes =
             if reduces_rows && self.computes_little(fused) { Some(self.lanes_of_last(length)?) } else { None };
-        let ahead = self.ahead(fused, &inputs, has_short_form)?;
+        let ahead = self.ahead(fused, &inputs)?;
         Ok(Loop {
             fused,
             rows,

@@ -78,7 +78,8 @@ pub(super) struct Loop<'a, 'ctx> {
     pub(super) last_lanes: Option<Mask<'ctx>>,
     /// Whether the values of rows that the loop reads from matrices follow each other, as they do in a column.
     pub(super) reads_columns: bool,
-    pub(super) ahead: Ahead<'ctx>,
+    /// What the loop asks for with each register of a row.
+    pub(super) ahead: Vec<InputAhead<'ctx>>,
     pub(super) inputs: Vec<LoopInput<'ctx>>,
     pub(super) constants: HashMap<CNodeId, Source<'ctx>>,
     pub(super) writes: Vec<LoopWrite<'ctx>>,
@@ -91,7 +92,7 @@ impl<'a, 'ctx> Loop<'a, 'ctx> {
     /// The loop with these writes instead of its own, and without reductions.
     pub(super) fn without_aggregates(&self, writes: Vec<LoopWrite<'ctx>>) -> Loop<'a, 'ctx> {
         let (inputs, constants) = (self.inputs.clone(), self.constants.clone());
-        let (ahead, last_lanes, reductions) = (Ahead::default(), None, vec![]);
+        let (ahead, last_lanes, reductions) = (vec![], None, vec![]);
         Loop { inputs, constants, writes, ahead, last_lanes, reductions, unit_reductions: 0, ..*self }
     }
 }
@@ -102,13 +103,6 @@ pub(super) struct Row<'ctx> {
     pub(super) sources: HashMap<CNodeId, Source<'ctx>>,
     /// Where the row of each write begins.
     pub(super) writes: Vec<PointerValue<'ctx>>,
-}
-
-/// A level of the caches, as LLVM counts locality.
-#[derive(Clone, Copy)]
-pub(super) enum Cache {
-    First = 3,
-    Second = 2,
 }
 
 /// An input of a loop, and how many values behind its current ones lies what is asked for.
@@ -123,14 +117,4 @@ pub(super) struct InputAhead<'ctx> {
 pub(super) struct LinesAhead<'ctx> {
     pub(super) first: PointerValue<'ctx>,
     pub(super) distance: IntValue<'ctx>,
-}
-
-/// What a loop asks for.
-#[derive(Clone, Default)]
-pub(super) struct Ahead<'ctx> {
-    /// Later rows of the vectors that come from memory, where rows may be short: masked loads teach the hardware
-    /// prefetchers nothing.
-    pub(super) rows: Vec<InputAhead<'ctx>>,
-    /// The next unit's cells of matrices in dense Outer units: while products are computed, memory would have nothing to do.
-    pub(super) cells: Vec<InputAhead<'ctx>>,
 }

@@ -1,7 +1,7 @@
 //! Loops in units of narrow rows: one run over all cells, of values that lie in gapless tiles (`schedule::narrow`).
 
 use super::calls::Arguments;
-use super::loops::{LinesAhead, Loop, LoopInput, LoopWrite, ReducedInto, Reduction, Row, Source};
+use super::loops::{InputAhead, LinesAhead, Loop, LoopInput, LoopWrite, ReducedInto, Reduction, Row, Source};
 use super::memory::View;
 use super::unit::Fact;
 use super::{Emit, Emitter};
@@ -89,7 +89,10 @@ impl<'ctx> Loop<'_, 'ctx> {
         }
         let cells = emitter.builder.build_int_mul(rows, length, "")?;
         let row = Row { length: cells, sources, writes: writes.iter().map(|write| write.view.pointer).collect() };
-        let run = self.without_aggregates(writes);
+        // Tiles of side inputs are asked for as a whole.
+        let is_main = |ahead: &InputAhead<'ctx>| matches!(emitter.plan.nodes[ahead.node], CNode::Main);
+        let ahead = self.ahead.iter().copied().filter(is_main).collect();
+        let run = Loop { ahead, ..self.without_aggregates(writes) };
         let asked_for = self.following_tiles(emitter)?;
         run.run(emitter, &row, &asked_for)?;
         self.aggregates(emitter, &run.writes)
