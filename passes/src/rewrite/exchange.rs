@@ -45,11 +45,11 @@ impl<'a> Exchange<'a> {
     }
 
     /// Takes another candidate for a class and tells the one that it replaces; nothing where the plan does not need the
-    /// class, has this candidate already, or knows no way to compute an input. The plan may now have a cycle.
+    /// class, has this candidate already, or knows no way to compute an input. The plan may now have a cycle through the class.
     pub(super) fn choose(&mut self, class: usize, choice: usize) -> Option<usize> {
         let previous = self.plan[class].filter(|&previous| self.needs(class) && previous != choice)?;
         let (new, old) = (&self.classes[class][choice], &self.classes[class][previous]);
-        if new.inputs.iter().any(|&input| self.plan[input].is_none()) {
+        if new.inputs.iter().any(|&input| self.plan[input].is_none()) || self.needs_new_cycle(&new.inputs) {
             return None;
         }
         self.add(&new.inputs);
@@ -71,6 +71,37 @@ impl<'a> Exchange<'a> {
             if std::mem::replace(&mut self.visited[input], self.searches) != self.searches {
                 let inputs = self.plan[input].map_or(&[][..], |choice| &self.classes[input][choice].inputs);
                 self.pending.extend(inputs);
+            }
+        }
+        false
+    }
+
+    /// Whether classes that the plan does not need so far, and these inputs do, need each other: their choices were made one by
+    /// one, and no plan has had all of them.
+    fn needs_new_cycle(&mut self, inputs: &[usize]) -> bool {
+        self.searches += 2;
+        let (open, done) = (self.searches - 1, self.searches);
+        let mut path: Vec<(usize, usize)> = Vec::new();
+        for &start in inputs {
+            if self.needs(start) || self.visited[start] == done {
+                continue;
+            }
+            self.visited[start] = open;
+            path.push((start, 0));
+            while let Some((class, position)) = path.last_mut() {
+                let Some(&input) = self.inputs(*class).get(*position) else {
+                    self.visited[*class] = done;
+                    path.pop();
+                    continue;
+                };
+                *position += 1;
+                if self.visited[input] == open {
+                    return true;
+                }
+                if !self.needs(input) && self.visited[input] != done {
+                    self.visited[input] = open;
+                    path.push((input, 0));
+                }
             }
         }
         false

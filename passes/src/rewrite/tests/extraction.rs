@@ -2,6 +2,7 @@
 
 use super::super::classes::{Candidate, Classes, Plan};
 use super::super::cost::{Cost, Weights};
+use super::super::exchange::Exchange;
 use super::rules::Random;
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::types::Value;
@@ -85,4 +86,22 @@ fn cycles_are_refused() {
     let classes =
         vec![vec![candidate(&[1], 1, Some(2)), candidate(&[], 9, Some(0))], vec![candidate(&[0], 1, Some(1))]];
     assert_eq!(cost(&classes, &[0], &extract(&classes, &[0])), Some(9));
+}
+
+/// Choices for classes that no plan has needed are made one by one, and may need each other.
+#[test]
+fn cycles_among_classes_that_a_choice_comes_to_need_are_refused() {
+    // The second candidate of class 1 needs class 2, which needs class 3, which needs class 2.
+    let classes = vec![
+        vec![candidate(&[], 1, Some(0))],
+        vec![candidate(&[0], 50, Some(1)), candidate(&[2], 1, None), candidate(&[4], 2, None)],
+        vec![candidate(&[3, 0], 1, None)],
+        vec![candidate(&[0, 2], 1, None)],
+        vec![candidate(&[0, 5, 5], 1, None)],
+        vec![candidate(&[0], 1, None)],
+    ];
+    let mut exchange = Exchange::new(&classes, &[1], Weights::Balanced, vec![Some(0); 6]);
+    assert_eq!((exchange.choose(1, 1), exchange.cost()), (None, 51));
+    assert_eq!((exchange.choose(1, 2), exchange.cost()), (Some(0), 5));
+    assert_eq!(exchange.choose(1, 1), None);
 }
