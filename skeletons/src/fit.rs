@@ -157,33 +157,28 @@ fn non_zeros(plan: &CPlan, inputs: &[MatrixBlock], scalars: &[f64], strict_ieee:
         joined.sort_unstable();
         joined
     };
+    let scalar = |input: CInputId| scalars[index(input)];
+    // In the order of their density: what meets few positions leaves few to the next.
+    let met_cells = |elsewhere: &[f64]| {
+        let met = plan.met_cells(strict_ieee, &sparse_sides(plan, inputs), &scalar, elsewhere);
+        met.into_iter().map(index).collect()
+    };
     match plan.space() {
         // Every cell is merged with those above it.
         Space::Cells if matches!(plan.outputs[0], COutput::Cumulative(..)) => None,
         Space::Cells => {
-            let (sides, scalar) = (sparse_sides(plan, inputs), |input: CInputId| scalars[index(input)]);
             let (joined, elsewhere) = if plan.sparse_safe {
                 (Vec::new(), vec![0.0; plan.outputs.len()])
             } else {
-                plan.joined_cells(strict_ieee, &sides, &scalar)?
+                plan.joined_cells(strict_ieee, &sparse_sides(plan, inputs), &scalar)?
             };
-            // In the order of their density: what meets few positions leaves few to the next.
-            let met = if joined.is_empty() {
-                plan.met_cells(strict_ieee, &sides, &scalar, &elsewhere).into_iter().map(index).collect()
-            } else {
-                Vec::new()
-            };
+            let met = if joined.is_empty() { met_cells(&elsewhere) } else { Vec::new() };
             Some(NonZeros { joined: numbers(joined), met, elsewhere, ..NonZeros::default() })
         }
         Space::Factors => {
             let elsewhere = vec![0.0; plan.outputs.len()];
             // Tiles of a dense main input are built from its non-zeros alone.
-            let met = if inputs[0].format().is_sparse() {
-                let (sides, scalar) = (sparse_sides(plan, inputs), |input: CInputId| scalars[index(input)]);
-                plan.met_cells(strict_ieee, &sides, &scalar, &elsewhere).into_iter().map(index).collect()
-            } else {
-                Vec::new()
-            };
+            let met = if inputs[0].format().is_sparse() { met_cells(&elsewhere) } else { Vec::new() };
             Some(NonZeros { met, elsewhere, ..NonZeros::default() })
         }
         Space::Rows => {

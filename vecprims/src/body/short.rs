@@ -14,8 +14,8 @@ const RUN: usize = 512;
 
 /// The most positions of rows, on average, that are few.
 const FEW: usize = 1;
-/// Rows with positions whose operands are asked for at once.
-const FILLED: usize = 16;
+/// Rows whose operands are asked for at once.
+pub(super) const ROWS_AHEAD: usize = 16;
 
 /// Whether rows have so few positions that many have none: no processor foresees which, so that it would wait for the operands
 /// of one after the other.
@@ -27,7 +27,7 @@ pub(crate) unsafe fn have_few_positions(a: CsrRows) -> bool {
 
 /// Some rows that have positions, in their order.
 pub(crate) struct FilledRows {
-    rows: [usize; FILLED + 1],
+    rows: [usize; ROWS_AHEAD + 1],
     count: usize,
 }
 
@@ -35,7 +35,7 @@ impl FilledRows {
     /// None.
     #[inline(always)]
     pub(crate) fn new() -> FilledRows {
-        FilledRows { rows: [0; FILLED + 1], count: 0 }
+        FilledRows { rows: [0; ROWS_AHEAD + 1], count: 0 }
     }
 
     /// Finds the next ones from `row` on, and gives the row behind the last that was looked at.
@@ -44,7 +44,7 @@ impl FilledRows {
         self.count = 0;
         // SAFETY: passed on to the caller.
         unsafe {
-            while row < a.rows && self.count < FILLED {
+            while row < a.rows && self.count < ROWS_AHEAD {
                 self.rows[self.count] = row;
                 self.count += usize::from(!a.positions(row).is_empty());
                 row += 1;

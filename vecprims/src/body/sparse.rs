@@ -210,9 +210,6 @@ impl<V: Vector, const ADD: bool, const R: usize> ChunkBody<V> for EqualRowsTimes
     }
 }
 
-/// Rows of few positions whose rows of a dense matrix are asked for at once.
-const ROWS_AHEAD: usize = 16;
-
 /// Every sparse row times `b`, `k` columns wide.
 #[inline(always)]
 pub(crate) unsafe fn mat_mult<V: Vector, const ADD: bool>(
@@ -229,8 +226,8 @@ pub(crate) unsafe fn mat_mult<V: Vector, const ADD: bool>(
         let few_positions = k > LINE && short::have_few_positions(a);
         let mut asked = 0;
         while row < a.rows {
-            if few_positions && row.is_multiple_of(ROWS_AHEAD) {
-                let met = a.positions(row).start..a.positions((row + ROWS_AHEAD).min(a.rows) - 1).end;
+            if few_positions && row.is_multiple_of(short::ROWS_AHEAD) {
+                let met = a.positions(row).start..a.positions((row + short::ROWS_AHEAD).min(a.rows) - 1).end;
                 for position in met {
                     ask_for::<V>(b.values.wrapping_add(a.column(position) * b.row), k);
                 }
