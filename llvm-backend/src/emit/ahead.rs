@@ -11,7 +11,7 @@ use inkwell::values::{IntValue, PointerValue};
 
 /// How far ahead rows are asked for, about, in values: 8 KiB keep memory at work while a tile's values are taken in elsewhere, and
 /// stay in the caches until their turn comes.
-const ROWS_AHEAD: u64 = 1024;
+const VALUES_AHEAD: u64 = 1024;
 
 /// The second-level cache, as LLVM counts locality.
 const SECOND_LEVEL: u64 = 2;
@@ -43,12 +43,12 @@ impl<'ctx> Emitter<'_, 'ctx> {
         self.builder.build_call(function, &[address.into(), hints[0], hints[1], hints[2]], "").map(|_| ())
     }
 
-    /// Whole rows of about [`ROWS_AHEAD`], in values.
+    /// Whole rows of about [`VALUES_AHEAD`], in values.
     fn rows_ahead(&self, row: IntValue<'ctx>) -> Emit<IntValue<'ctx>> {
         let one = self.index(1);
         let is_zero = self.builder.build_int_compare(IntPredicate::EQ, row, self.index(0), "")?;
         let divisor = self.builder.build_select(is_zero, one, row, "")?.into_int_value();
-        let rows = self.builder.build_int_unsigned_div(self.index(ROWS_AHEAD), divisor, "")?;
+        let rows = self.builder.build_int_unsigned_div(self.index(VALUES_AHEAD), divisor, "")?;
         let rows = self.builder.build_int_add(rows, one, "")?;
         self.builder.build_int_mul(rows, row, "")
     }

@@ -12,7 +12,8 @@ use fuseline_ir::ops::{Direction, WindowOp};
 use fuseline_ir::schedule::product::ProductLoop;
 use fuseline_ir::work::PLACED_COLUMNS;
 
-/// What joining rows costs for each of their non-zeros, in visits of one: which row comes next cannot be foretold. Fitted.
+/// What joining rows costs for each of their non-zeros, in visits of one: rows are merged without a branch, and each step waits for
+/// the one before. Set on one machine.
 const JOIN_IN_VISITS: f64 = 3.5;
 
 /// What joining rows in any order costs, in a merge of them by column. Set on one machine.
