@@ -132,6 +132,7 @@ fn kind_of(node: &CNode) -> &'static str {
         CNode::RowAgg(..) => "row_agg",
         CNode::RowCumulative(..) => "row_cumulative",
         CNode::Cbind(..) => "cbind",
+        CNode::Scatter(..) => "scatter",
         CNode::DotProduct(..) => "dot_product",
         CNode::VectMatMult(..) => "vect_mat_mult",
         CNode::Windows(op, ..) => op.mnemonic(),
@@ -148,8 +149,10 @@ fn the_plans_have_every_kind_of_node_and_both_entries() {
             forms.filter_map(|(form, kind)| Plan::new(&row, form, kind)).collect::<Vec<Plan>>()
         })
         .collect();
-    let kinds: BTreeSet<&str> = plans.iter().flat_map(|plan| plan.cplan.nodes.values().map(kind_of)).collect();
-    assert_eq!(kinds.len(), 24, "{kinds:?}");
+    let forms: Vec<_> = plans.iter().filter_map(|plan| plan.cplan.sparse_form()).collect();
+    let nodes = plans.iter().map(|plan| &plan.cplan).chain(forms.iter().map(AsRef::as_ref));
+    let kinds: BTreeSet<&str> = nodes.flat_map(|plan| plan.nodes.values().map(kind_of)).collect();
+    assert_eq!(kinds.len(), 25, "{kinds:?}");
     let of_rows = plans.iter().filter(|plan| plan.cplan.space() == Space::Rows);
     let (sparse, dense): (Vec<&Plan>, Vec<&Plan>) =
         of_rows.partition(|plan| fuseline_skeletons::abi::has_sparse_entry(&plan.cplan));
@@ -168,7 +171,8 @@ fn the_interpreter_has_the_buffers_of_the_plan() {
     for plan in plans {
         let compiled = InterpBackend::new().compile(&plan.cplan).expect("it runs every plan");
         let buffers = plan.cplan.row_buffers();
-        assert_eq!(compiled.buffers(), buffers.computed(), "{}", *plan.cplan);
+        let of_form = compiled.sparse_form().map_or(0, |form| form.row_buffers().computed());
+        assert_eq!(compiled.buffers(), buffers.computed().max(of_form), "{}", *plan.cplan);
         assert!(plan.cplan.to_string().contains(&format!(" ring={} ", buffers.count())), "{}", *plan.cplan);
         counts.insert(buffers.computed());
     }

@@ -8,7 +8,7 @@ use common::{Random, Values, bits, compile, execute, matrix, pools, stored};
 use fuseline_ir::cplan::CInputId;
 use fuseline_ir::work::STRIP_BYTES;
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
-use fuseline_skeletons::{Counters, Execution, SkeletonError};
+use fuseline_skeletons::{CompiledCPlan, Counters, Execution, SkeletonError};
 use fuseline_vecprims::Isa;
 
 const FULL: ShapeOf = |m, n| (m, n);
@@ -165,7 +165,58 @@ fn plans_with_a_constant_for_zeros_visit_non_zeros_alone() {
     assert_eq!(counters.cells(), 1);
 }
 
-/// An operator that runs again keeps what it found out on dense inputs; other dimensions and formats are looked at anew.
+/// What is sparse, in which order sides meet and what scalars are decides what may be left out: all of it is looked at anew.
+#[test]
+fn operators_run_again_on_sparse_inputs_of_other_numbers_of_non_zeros_and_scalars() {
+    let sides: &[ShapeOf] = &[FULL, FULL];
+    let product = "in3 = scalar
+        %0 = main
+        %1 = side_cell in1
+        %2 = side_cell in2
+        %3 = mult %0, %1
+        %4 = mult %3, %2
+        %5 = scalar in3";
+    let sum = "in3 = scalar
+        %0 = main
+        %1 = side_row in1
+        %2 = side_row in2
+        %3 = plus %0, %1
+        %4 = scalar in3
+        %5 = intdiv %3, %4
+        %6 = plus %5, %4
+        %7 = row_agg.sum %6
+        %8 = row_agg.max %2
+        %9 = plus %7, %8
+        out %9";
+    let plans = [
+        example("cell full_agg", false, sides, &format!("{product}\n%6 = plus %4, %5\nout %6 agg=sum")),
+        example("cell full_agg", false, sides, &format!("{product}\n%6 = max %4, %5\nout %6 agg=max")),
+        example("cell no_agg", false, sides, &format!("{product}\n%6 = plus %4, %5\nout %6")),
+        example("row row_agg", false, sides, sum),
+    ];
+    let dense = [0.3, 0.2, 0.5].map(|density| matrix(40, 30, density, Values::Integers, (density * 100.0) as u64));
+    let [main, few, many] = &dense;
+    for example in &plans {
+        let compiled = compile(&example.plan, Isa::detect());
+        for formats in (0..8).flat_map(|formats| [formats, formats]) {
+            let is_sparse = |number: usize| formats >> number & 1 == 1;
+            for (scalar, one, other) in [(2.0, few, many), (2.0, many, few), (0.5, many, few), (-0.0, few, many)] {
+                let inputs = [main, one, other].into_iter().enumerate();
+                let inputs: Vec<MatrixBlock> = inputs.map(|(number, dense)| stored(dense, is_sparse(number))).collect();
+                let run = |compiled: &CompiledCPlan| {
+                    let counters = Counters::default();
+                    let result = execute(compiled, &inputs, &[scalar], &pools()[1], &counters).unwrap();
+                    (bits(&result), counters.cells())
+                };
+                let anew = run(&compile(&example.plan, Isa::detect()));
+                assert_eq!(run(&compiled), anew, "formats {formats:03b}, scalar {scalar}: {}", example.plan);
+            }
+        }
+    }
+}
+
+/// An operator that runs again keeps what it found out on inputs that are laid out alike; other dimensions and formats are looked
+/// at anew.
 #[test]
 fn operators_run_again_on_inputs_of_other_dimensions_and_formats() {
     let plans = [gradient(), sum_of_products()];

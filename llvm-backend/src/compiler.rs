@@ -120,7 +120,8 @@ impl Worker {
         module.set_triple(&machine.get_triple());
         module.set_data_layout(&machine.get_target_data().get_data_layout());
         for schedule in schedules {
-            let function = Emitter::emit(&module, &self.target, plan, schedule, called)
+            let form = schedule.form.as_ref().unwrap_or(plan);
+            let function = Emitter::emit(&module, &self.target, form, schedule, called)
                 .map_err(|error| internal(error.to_string()))?;
             if self.options.opt == LlvmLevel::Direct {
                 leave_as_it_is(context, function);

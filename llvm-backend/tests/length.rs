@@ -68,20 +68,20 @@ fn many_calls_become_a_table() {
     assert!(long.code_bytes.abs_diff(longer.code_bytes) < 16, "{} {}", long.code_bytes, longer.code_bytes);
 }
 
-/// Each of these matrices has a stride of its own, so no two calls are alike. What is stored is never zero, so that there is no
-/// entry for sparse rows.
+/// Each of these matrices has a stride of its own, so no two calls are alike. The first is a vector, which is another value in
+/// each column, so that there is no entry for sparse rows.
 #[test]
 fn different_calls_are_made_one_by_one() {
     let sum = |matrices: usize| {
         let inputs: String = (0..=matrices).map(|input| format!("in{input} = matrix\n")).collect();
-        let sides: String = (1..=matrices).map(|input| format!("%{input} = side_row in{input}\n")).collect();
+        let sides: String = (2..=matrices).map(|input| format!("%{input} = side_row in{input}\n")).collect();
         let sums: String = (1..=matrices)
             .map(|side| {
                 format!("%{} = plus %{}, %{side}\n", matrices + side, if side == 1 { 0 } else { matrices + side - 1 })
             })
             .collect();
         plan(&format!(
-            "cplan row no_agg sparse_safe=false {{\n{inputs}%0 = main\n{sides}{sums}%{} = exp %{}\nout %{}\n}}",
+            "cplan row no_agg sparse_safe=false {{\n{inputs}%0 = main\n%1 = side_vector in1\n{sides}{sums}%{} = exp %{}\nout %{}\n}}",
             2 * matrices + 1,
             2 * matrices,
             2 * matrices + 1
@@ -95,7 +95,7 @@ fn different_calls_are_made_one_by_one() {
 #[test]
 fn calls_of_a_table_share_addresses() {
     let mut text = "cplan row row_agg sparse_safe=false {\nin0 = matrix\nin1 = scalar\nin2 = scalar\n%0 = main
-      %1 = scalar in1\n%2 = scalar in2\n%3 = literal 0.5\n%4 = literal 0.5\n%5 = exp %0\n"
+      %1 = scalar in1\n%2 = scalar in2\n%3 = literal 0.5\n%4 = literal 0.5\n%5 = row_cumulative.max %0\n"
         .to_owned();
     for index in 0..90 {
         text += &format!("%{} = mult %{}, %{}\n", index + 6, index + 5, 1 + index % 4);

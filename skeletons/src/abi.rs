@@ -28,9 +28,9 @@
 //! `RowIndex` is `first_row + r` in row `r` of a unit, as a double. Units of plans that read it have consecutive rows; the
 //! rows of other units need only ascend, since whatever is read by row is laid out for the unit's rows.
 //!
-//! Row plans without a `Main` node read nothing of the main input but its number of rows. In sparse units of the others,
-//! values lie by position as [`fuseline_ir::cplan::Positions`] says: one for each position, and zero in other columns where
-//! that matters.
+//! Row plans without a `Main` node read nothing of the main input but its number of rows. Sparse units of the others run the
+//! plan's [form for them](fuseline_ir::cplan::CPlan::sparse_form), in which values lie by position as
+//! [`fuseline_ir::cplan::Positions`] says: one for each position, and zero in other columns where that matters.
 //!
 //! Zeros that a sparse unit of Cell, MAgg and Outer leaves out are the skeleton's, which takes what they contribute into
 //! the aggregates of the positions: units of Cell `row_agg` therefore have 0 for `cols`, so that no row seems to lack
@@ -50,7 +50,7 @@
 //! | Cell `col_agg` | accumulates into cell `c` (sparse entry: `columns[p]`), rows in order |
 //! | Row `no_agg`, `no_agg_b1`, `no_agg_const` | writes row `r` at `r * row_stride`; a value that lies by position as one per position |
 //! | Row `col_agg`, `col_agg_b1r`, `col_agg_const`, `col_agg_t` | accumulates into cell `c`, rows in order |
-//! | Row `col_agg_b1`, `col_agg_b1_t` | accumulates the product of the short vector (length k) and the long vector (length n, as long as main); dense entry: short-major, cell (j, i) at `j * row_stride + i`; sparse entry: long-major, cell (i, j) at `i * row_stride + j` |
+//! | Row `col_agg_b1`, `col_agg_b1_t` | accumulates the product of the short vector (length k) and the long vector (length n, as long as main): short-major, cell (j, i) at `j * row_stride + i`; of a long vector that lies by position long-major, cell (i, j) at `i * row_stride + j` |
 //! | Outer `no_agg` | as Cell `no_agg` |
 //! | Outer `right_mm` | accumulates into row `r` at `r * row_stride`, length of the rank |
 //! | Outer `left_mm` | accumulates into row `c` (sparse entry: `columns[p]`) at `c * row_stride`, length of the rank |

@@ -5,6 +5,7 @@ use crate::known::LastKnown;
 use fuseline_ir::cplan::VerifiedCPlan;
 use fuseline_ir::work::NARROW_ROW;
 use fuseline_matrix::{AllocationFailure, Refusal};
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
@@ -86,6 +87,8 @@ impl BackendError {
 #[derive(Clone, Debug)]
 pub struct CompiledCPlan {
     plan: VerifiedCPlan,
+    /// What units of sparse rows run, if that is not the plan itself.
+    sparse_form: Option<Box<VerifiedCPlan>>,
     kernel: Arc<dyn Kernel>,
     label: String,
     last_known: Arc<LastKnown>,
@@ -97,7 +100,16 @@ impl CompiledCPlan {
     /// A plan with its genexec.
     pub fn new(plan: VerifiedCPlan, kernel: Arc<dyn Kernel>, info: CompileInfo) -> Self {
         let label = format!("{} {}", plan.variant.template(), plan.variant.mnemonic());
-        CompiledCPlan { plan, kernel, label, last_known: Arc::default(), info }
+        let sparse_form = match plan.sparse_form() {
+            Some(Cow::Owned(form)) => Some(Box::new(form)),
+            Some(Cow::Borrowed(_)) | None => None,
+        };
+        CompiledCPlan { plan, sparse_form, kernel, label, last_known: Arc::default(), info }
+    }
+
+    /// The form of the plan that units of sparse rows run, if that is not the plan itself.
+    pub fn sparse_form(&self) -> Option<&VerifiedCPlan> {
+        self.sparse_form.as_deref()
     }
 
     /// The template and the variant: what executions are counted as.

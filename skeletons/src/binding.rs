@@ -39,13 +39,14 @@ impl<'a> Binding<'a> {
         strict_ieee: bool,
         known: Option<Arc<Fit>>,
     ) -> Result<Self, SkeletonError> {
-        let plan: &CPlan = compiled.plan();
-        count_inputs(plan, inputs, scalars)?;
-        let (kernel, scalars) = (compiled.kernel(), by_input(plan, scalars));
+        count_inputs(compiled.plan(), inputs, scalars)?;
+        let (kernel, scalars) = (compiled.kernel(), by_input(compiled.plan(), scalars));
         let fit = match known {
             Some(fit) => fit,
-            None => Arc::new(Fit::new(plan, kernel.has_sparse_entry(), inputs, &scalars, strict_ieee)?),
+            None => Arc::new(fit_of(compiled, inputs, &scalars, strict_ieee)?),
         };
+        let form = compiled.sparse_form().filter(|_| fit.runs_sparse_entry);
+        let plan: &CPlan = form.unwrap_or(compiled.plan());
         let side =
             |(block, side): (&'a MatrixBlock, &Option<SideFit>)| side.as_ref().map(|side| bind_side(side, block));
         let matrices = inputs.iter().zip(&fit.sides).map(side);
@@ -145,6 +146,22 @@ impl<'a> Binding<'a> {
     /// The rank of the factors of an Outer plan.
     pub(crate) fn rank(&self) -> usize {
         self.sides[index(FACTOR_U)].as_ref().map_or(0, |side| side.cols)
+    }
+}
+
+/// What a plan makes of inputs: the form for sparse units if these run on them, else the plan itself.
+fn fit_of(
+    compiled: &CompiledCPlan,
+    inputs: &[MatrixBlock],
+    scalars: &[f64],
+    strict_ieee: bool,
+) -> Result<Fit, SkeletonError> {
+    let fit = |plan: &CPlan| Fit::new(plan, compiled.has_sparse_entry(), inputs, scalars, strict_ieee);
+    let form = compiled.sparse_form().filter(|_| inputs[0].format().is_sparse());
+    let of_form = form.map(|form| fit(form)).transpose()?;
+    match of_form.filter(|fit| fit.runs_sparse_entry) {
+        Some(of_form) => Ok(of_form),
+        None => fit(compiled.plan()),
     }
 }
 

@@ -160,7 +160,7 @@ fn non_zeros(plan: &CPlan, inputs: &[MatrixBlock], scalars: &[f64], strict_ieee:
     let scalar = |input: CInputId| scalars[index(input)];
     // In the order of their density: what meets few positions leaves few to the next.
     let met_cells = |elsewhere: &[f64]| {
-        let met = plan.met_cells(strict_ieee, &sparse_sides(plan, inputs), &scalar, elsewhere);
+        let met = plan.met_cells(strict_ieee, &sparse_sides(inputs), &scalar, elsewhere);
         met.into_iter().map(index).collect()
     };
     match plan.space() {
@@ -170,7 +170,7 @@ fn non_zeros(plan: &CPlan, inputs: &[MatrixBlock], scalars: &[f64], strict_ieee:
             let (joined, elsewhere) = if plan.sparse_safe {
                 (Vec::new(), vec![0.0; plan.outputs.len()])
             } else {
-                plan.joined_cells(strict_ieee, &sparse_sides(plan, inputs), &scalar)?
+                plan.joined_cells(strict_ieee, &sparse_sides(inputs), &scalar)?
             };
             let met = if joined.is_empty() { met_cells(&elsewhere) } else { Vec::new() };
             Some(NonZeros { joined: numbers(joined), met, elsewhere, ..NonZeros::default() })
@@ -183,13 +183,10 @@ fn non_zeros(plan: &CPlan, inputs: &[MatrixBlock], scalars: &[f64], strict_ieee:
         }
         Space::Rows => {
             let positions = plan.positions(false).filter(|found| !strict_ieee || is_strict(plan, found))?;
-            let joined = if positions.joins() {
-                plan.joined_rows(strict_ieee, &sparse_sides(plan, inputs))?
-            } else {
-                Vec::new()
-            };
+            let joined =
+                if positions.joins() { plan.joined_rows(strict_ieee, &sparse_sides(inputs))? } else { Vec::new() };
             let may_meet = joined.is_empty() && !strict_ieee;
-            let met = if may_meet { plan.met_rows(&positions, &sparse_sides(plan, inputs)) } else { Vec::new() };
+            let met = if may_meet { plan.met_rows(&positions, &sparse_sides(inputs)) } else { Vec::new() };
             let met = met.into_iter().map(index).collect();
             Some(NonZeros { positions, joined: numbers(joined), met, ..NonZeros::default() })
         }
@@ -197,9 +194,10 @@ fn non_zeros(plan: &CPlan, inputs: &[MatrixBlock], scalars: &[f64], strict_ieee:
 }
 
 /// The sparse side inputs, the sparsest first.
-fn sparse_sides(plan: &CPlan, inputs: &[MatrixBlock]) -> Vec<CInputId> {
-    let sides = plan.inputs.keys().skip(1).filter(|&id| plan.inputs[id].is_matrix());
-    let mut sparse: Vec<CInputId> = sides.filter(|&id| inputs[index(id)].format().is_sparse()).collect();
+pub(crate) fn sparse_sides(inputs: &[MatrixBlock]) -> SmallVec<[CInputId; INLINE_SIDES]> {
+    let sides = (1..inputs.len()).filter(|&number| inputs[number].format().is_sparse());
+    let mut sparse: SmallVec<[CInputId; INLINE_SIDES]> =
+        sides.map(|number| CInputId::from_u32(number as u32)).collect();
     // Of equally many non-zeros the last input comes first, so that the first ones are left out first.
     sparse.sort_by_key(|&id| (inputs[index(id)].nnz(), std::cmp::Reverse(id)));
     sparse
@@ -304,6 +302,13 @@ fn vector_lengths(plan: &CPlan, inputs: &[MatrixBlock]) -> Result<SecondaryMap<C
             }
             CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..) | CNode::RowCumulative(..) => {
                 common_length(id, node, &lengths)?
+            }
+            CNode::Scatter(operand, _) => {
+                let (expected, actual) = (inputs[0].cols(), lengths[operand].unwrap_or(0));
+                if actual != expected {
+                    return Err(SkeletonError::Lengths { node: id, left: actual, right: expected });
+                }
+                Some(actual)
             }
             // A scalar is a vector of one cell here.
             CNode::Cbind(left, right) => Some(lengths[left].unwrap_or(1) + lengths[right].unwrap_or(1)),

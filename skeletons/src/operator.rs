@@ -9,6 +9,7 @@ use crate::by_row::RowCopy;
 use crate::combined::{CombinedRows, Joining};
 use crate::dense_row::DenseRow;
 use crate::fit::{Course, Fit};
+use crate::known::Layouts;
 use crate::layout::gather_columns;
 use crate::profile::{leaves_rows_out, profile, row_bytes, skips_empty_units};
 use crate::roles::{INLINE_INPUTS, INLINE_SIDES, Role};
@@ -101,14 +102,15 @@ impl<'a> Operator<'a> {
         scalars: &[f64],
         env: &'a Execution<'a>,
     ) -> Result<Self, SkeletonError> {
-        let known = compiled.last_known().on(inputs);
+        let layouts = Layouts::of(inputs, scalars, env.strict_ieee);
+        let known = compiled.last_known().on(&layouts);
         let fit = known.as_ref().map(|known| Arc::clone(&known.fit));
         let binding = Binding::new(compiled, inputs, scalars, env.strict_ieee, fit)?;
         let course = match known {
             Some(known) => known.course.clone(),
             None => {
                 let course = course(&binding)?;
-                compiled.last_known().keep(inputs, &binding.fit, &course);
+                compiled.last_known().keep(layouts, &binding.fit, &course);
                 course
             }
         };

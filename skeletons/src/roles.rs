@@ -54,6 +54,7 @@ fn role_of(node: &CNode) -> Role {
         | CNode::RowCumulative(..)
         | CNode::Cbind(..)
         | CNode::DotProduct(..)
+        | CNode::Scatter(..)
         | CNode::Windows(..) => Role::None,
     }
 }
@@ -95,10 +96,9 @@ pub(crate) fn reads_row_index(plan: &CPlan) -> bool {
 /// Whether the plan has a sparse entry: code for units whose main input is CSR. That is a rule for all backends, since the
 /// two entries may round differently.
 ///
-/// Cell, MAgg and Outer plans always have. Row plans have, if they need cells of the main row, and of what is computed of it
-/// cell by cell, at its positions alone ([`CPlan::positions`]).
+/// Cell, MAgg and Outer plans always have. Row plans have, if they have a form for such units ([`CPlan::sparse_form`]).
 pub fn has_sparse_entry(plan: &CPlan) -> bool {
-    plan.space() != Space::Rows || plan.positions(false).is_some()
+    plan.sparse_form().is_some()
 }
 
 /// Whether the sparse entry of a Row plan gives what the dense one gives by IEEE, too: no zero of the main row annihilates

@@ -31,11 +31,11 @@ impl RowOutput {
     pub(crate) fn new(binding: &Binding<'_>, output: COutput) -> Result<Self, SkeletonError> {
         let node_len = binding.vector_length(output.node()).unwrap_or(1);
         let dims = RowDims::of(binding, &output)?;
-        // Dense entries add products up short-major, sparse ones, where the long vector is the main row, long-major.
-        let is_long_major = binding.fit.runs_sparse_entry;
+        // Products are added up short-major, those of a long vector that lies by position long-major.
+        let is_long_major = |long| binding.fit.positions.contains(long);
         let is_transposed = match output {
-            COutput::RowProduct { order: ProductOrder::ShortByLong, .. } => is_long_major,
-            COutput::RowProduct { short, .. } => binding.vector_length(short).is_some() && !is_long_major,
+            COutput::RowProduct { long, order: ProductOrder::ShortByLong, .. } => is_long_major(long),
+            COutput::RowProduct { long, short, .. } => binding.vector_length(short).is_some() && !is_long_major(long),
             _ => false,
         };
         Ok(RowOutput { output, node_len, dims, is_transposed })

@@ -39,6 +39,23 @@ fn stages_show_the_way_of_the_main_job() {
     }
 }
 
+/// P037: an operator over sparse rows says which form of it they run, where that is another one.
+#[test]
+fn plans_show_what_sparse_rows_run() {
+    let script = |sparsity: f64| {
+        format!(
+            "X = rand(rows=2000, cols=5000, sparsity={sparsity})\nv = rand(rows=5000, cols=1)\nprint(sum((exp(X) %*% v)^2))\n"
+        )
+    };
+    for (sparsity, is_shown) in [(0.01, true), (1.0, false)] {
+        let folder = Folder::with("fills.dml", &script(sparsity));
+        let text = folder.run(&["explain", "fills.dml", "--stage", "cplan"]).quiet();
+        assert!(text.contains("cplan row"), "{text}");
+        assert_eq!(text.contains("# units of sparse rows run\ncplan row"), is_shown, "{text}");
+        assert_eq!(text.contains("= scatter %1, %"), is_shown, "{text}");
+    }
+}
+
 /// Silence would leave the user to guess.
 #[test]
 fn what_has_nothing_to_show_says_so() {

@@ -20,6 +20,8 @@ pub(crate) enum Form {
     Kept,
     /// Element-wise; zeros give something else.
     Filled,
+    /// Row plans: a quotient in which zeros give one value, or one for each row, so that sparse rows are laid out after it.
+    LaidOut,
     /// Row plans: aggregated and multiplied alone, so that sparse rows have an entry of their own.
     Products,
     /// Element-wise, with a matrix: zeros of both give zeros.
@@ -29,7 +31,8 @@ pub(crate) enum Form {
 }
 
 impl Form {
-    pub(crate) const ALL: &[Form] = &[Form::Kept, Form::Filled, Form::Products, Form::Joined, Form::Constant];
+    pub(crate) const ALL: &[Form] =
+        &[Form::Kept, Form::Filled, Form::LaidOut, Form::Products, Form::Joined, Form::Constant];
 }
 
 /// Which format an input gets.
@@ -67,7 +70,7 @@ impl Plan {
         }
         match row.variant {
             Variant::Row(row_type) => builder.row(row_type)?,
-            _ if form == Form::Products => return None,
+            _ if matches!(form, Form::LaidOut | Form::Products) => return None,
             Variant::Cell(_) | Variant::MAgg | Variant::Outer(_) => builder.cells(),
         }
         let agg = row.agg.map_or("", AggOp::mnemonic);
@@ -102,6 +105,7 @@ impl Plan {
             || self.cplan.outputs.iter().any(|output| output.agg().is_some_and(|agg| !agg.ignores_zeros()));
         match self.cplan.variant {
             Variant::Cell(_) | Variant::MAgg | Variant::Outer(_) => is_kept,
+            Variant::Row(_) if self.form == Form::LaidOut => true,
             Variant::Row(RowType::NoAggConst | RowType::ColAggConst | RowType::MultiAgg) => false,
             Variant::Row(RowType::ColAgg | RowType::FullAgg) if counts_zeros() => false,
             Variant::Row(_) => is_kept && self.kind != SideKind::None || self.form == Form::Products,
@@ -128,7 +132,7 @@ impl Builder {
             builder.matrix(Part::Factor, |_, n| (n, WIDTH));
         }
         let cumulates = matches!(variant, Variant::Cell(CellType::CumAgg) | Variant::Row(RowType::CumAgg));
-        builder.plan.sparse_safe = !cumulates && !matches!(form, Form::Filled | Form::Joined | Form::Constant);
+        builder.plan.sparse_safe = !cumulates && matches!(form, Form::Kept | Form::Products);
         builder
     }
 
@@ -174,6 +178,7 @@ impl Builder {
     /// Zeros stay zeros in one form and become something else in the other.
     fn combine(&mut self, x: CNodeId, side: CNodeId) -> CNodeId {
         let op = match self.form {
+            Form::LaidOut => return self.laid_out(x, side),
             Form::Filled => BinaryOp::Plus,
             Form::Joined | Form::Constant => BinaryOp::Minus,
             Form::Kept | Form::Products => BinaryOp::Mult,
@@ -184,6 +189,15 @@ impl Builder {
         }
         let two = self.literal(2.0);
         self.binary(BinaryOp::Plus, combined, two)
+    }
+
+    /// What zeros give has one value, or one for each row, before a vector comes in.
+    fn laid_out(&mut self, x: CNodeId, side: CNodeId) -> CNodeId {
+        let is_vector = self.plan.shapes().is_vector(side);
+        let shift = if is_vector { self.literal(3.0) } else { side };
+        let (sum, two) = (self.binary(BinaryOp::Plus, x, shift), self.literal(2.0));
+        let half = self.binary(BinaryOp::IntDiv, sum, two);
+        if is_vector { self.binary(BinaryOp::Plus, half, side) } else { half }
     }
 
     fn scalar(&mut self) -> CNodeId {

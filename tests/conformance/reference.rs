@@ -119,6 +119,7 @@ impl Evaluator<'_> {
                 | CNode::RowAgg(..)
                 | CNode::RowCumulative(..)
                 | CNode::Cbind(..)
+                | CNode::Scatter(..)
                 | CNode::DotProduct(..)
                 | CNode::VectMatMult(..)
                 | CNode::Windows(..)
@@ -210,6 +211,7 @@ impl Evaluator<'_> {
                     };
                     (0..len).map(product).collect()
                 }
+                CNode::Scatter(..) => panic!("the form for sparse units has such nodes"),
                 CNode::SideCell(_) | CNode::SideColScalar(_) | CNode::OuterProduct => {
                     panic!("{node:?} is no node of rows")
                 }

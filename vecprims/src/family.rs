@@ -115,6 +115,9 @@ macro_rules! for_each_family {
             SparseGatherFn SPARSE_GATHER (rows: usize, row_offsets: *const usize, columns: *const u32, b: *const f64, b_row: usize, out: *mut f64) {
                 sparse_gather [] = positions::gather::<V>(CsrRows::new(rows, row_offsets, columns, b), Rows::new(b, b_row), out);
             }
+            SparseScatterFn SPARSE_SCATTER (rows: usize, row_offsets: *const usize, columns: *const u32, a: *const f64, cols: usize, b: *const f64, b_row: usize, out: *mut f64, out_row: usize) {
+                sparse_scatter [] = positions::scatter::<V>(CsrRows::new(rows, row_offsets, columns, a), cols, Rows::new(b, b_row), out, out_row);
+            }
             SegmentDotProductFn SEGMENT_DOT_PRODUCT (rows: usize, row_offsets: *const usize, a: *const f64, b: *const f64, out: *mut f64, out_row: usize) {
                 segment_dot_product [] = positions::dot_product::<V, N>(CsrRows::new(rows, row_offsets, std::ptr::null(), a), b, out, out_row);
             }

@@ -68,6 +68,8 @@ pub enum Primitive {
     SegmentSpread,
     /// `sparse_gather`
     SparseGather,
+    /// `sparse_scatter`
+    SparseScatter,
     /// `segment_dot_product`
     SegmentDotProduct,
     /// `sparse_dot_product`
@@ -113,6 +115,7 @@ impl Primitive {
             OuterMultAdd,
             SegmentSpread,
             SparseGather,
+            SparseScatter,
             SegmentDotProduct,
             SparseDotProduct,
             SparseVectMatMult,
@@ -144,6 +147,7 @@ impl Primitive {
             Primitive::SparseColAgg(_) => SPARSE_COL_AGG,
             Primitive::SegmentSpread => SEGMENT_SPREAD,
             Primitive::SparseGather => SPARSE_GATHER,
+            Primitive::SparseScatter => SPARSE_SCATTER,
             Primitive::SegmentDotProduct => SEGMENT_DOT_PRODUCT,
             Primitive::SparseDotProduct => SPARSE_DOT_PRODUCT,
             Primitive::SparseVectMatMult | Primitive::SparseMatMultAdd | Primitive::SparseOuterMultAdd => {
@@ -176,6 +180,7 @@ impl Primitive {
             Primitive::SparseColAgg(op) => table.sparse_col_agg[op as usize] as usize,
             Primitive::SegmentSpread => table.segment_spread as usize,
             Primitive::SparseGather => table.sparse_gather as usize,
+            Primitive::SparseScatter => table.sparse_scatter as usize,
             Primitive::SegmentDotProduct => table.segment_dot_product as usize,
             Primitive::SparseDotProduct => table.sparse_dot_product as usize,
             Primitive::SparseVectMatMult => table.sparse_vect_mat_mult as usize,
@@ -229,6 +234,7 @@ impl fmt::Display for Primitive {
             Primitive::SparseColAgg(op) => write!(f, "sparse_col_{op}"),
             Primitive::SegmentSpread => f.write_str("segment_spread"),
             Primitive::SparseGather => f.write_str("sparse_gather"),
+            Primitive::SparseScatter => f.write_str("sparse_scatter"),
             Primitive::SegmentDotProduct => f.write_str("segment_dot_product"),
             Primitive::SparseDotProduct => f.write_str("sparse_dot_product"),
             Primitive::SparseVectMatMult => f.write_str("sparse_vect_mat_mult"),

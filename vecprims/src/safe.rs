@@ -243,6 +243,18 @@ impl Primitives {
         }
     }
 
+    /// Each sparse row as a dense one of `cols` values, with the value of the same row of `b`, one for each row, in the
+    /// columns without a position.
+    pub fn sparse_scatter(&self, a: CsrTile<'_>, cols: usize, b: Tile<'_>, mut out: TileMut<'_>) {
+        self.check_tile(a, cols, 1, 1);
+        let rows = a.rows();
+        let (b_values, out_values) = (b.covering(rows, 1), out.covering(rows, cols));
+        let (offsets, columns, values) = (a.row_offsets.as_ptr(), a.columns.as_ptr(), a.values.as_ptr());
+        let function = self.sparse_scatter;
+        // SAFETY: offsets and columns were checked, `out` is borrowed exclusively, and the table is this machine's.
+        unsafe { function(rows, offsets, columns, values, cols, b_values, b.row_stride, out_values, out.row_stride) }
+    }
+
     /// The products of the values of each sparse row with those of `b` at its positions, added up.
     pub fn segment_dot_product(&self, row_offsets: &[usize], a: &[f64], b: &[f64], mut out: TileMut<'_>) {
         check_offsets(row_offsets, a.len().min(b.len()));

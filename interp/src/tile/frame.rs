@@ -4,13 +4,13 @@ use super::value::{Memory, Place, Scratch, Value};
 use cranelift_entity::EntityRef;
 use fuseline_ir::cplan::{CNode, CNodeId, COutput, Positions, RowBuffers, VerifiedCPlan};
 use fuseline_ir::template::Space;
-use fuseline_skeletons::abi::{Context, Main, Side, Unit};
+use fuseline_skeletons::abi::{Context, Main, Side, Unit, UnitSize};
 use fuseline_vecprims::{CsrTile, Primitives, Tile, TileMut};
 use smallvec::{SmallVec, smallvec};
 
-/// A plan to be interpreted.
+/// A plan to be interpreted, of which units are dense or sparse.
 #[derive(Debug)]
-pub(crate) struct InterpKernel {
+pub(crate) struct Interpreted {
     pub(crate) plan: VerifiedCPlan,
     /// What lies by position in sparse units of a Row plan.
     pub(super) positions: Option<Positions>,
@@ -20,14 +20,14 @@ pub(crate) struct InterpKernel {
     /// Where the vectors of a Row plan lie.
     pub(super) buffers: RowBuffers,
     /// How many tiles scratch memory has: these buffers, or the values of a plan over cells.
-    pub(super) tiles: usize,
+    tiles: usize,
     /// How many values there are one of for each row.
     columns: usize,
     /// How many values may lie by position.
     values: usize,
 }
 
-impl InterpKernel {
+impl Interpreted {
     pub(crate) fn new(plan: &VerifiedCPlan, primitives: &'static Primitives) -> Self {
         let literals =
             plan.nodes.values().map(|node| if let CNode::Literal(bits) = node { bits.get() } else { 0.0 }).collect();
@@ -38,7 +38,7 @@ impl InterpKernel {
         let is_vector = |id: &CNodeId| !is_row || shapes.is_vector(*id);
         let (vectors, scalars): (Vec<CNodeId>, Vec<CNodeId>) = plan.nodes.keys().chain(outputs).partition(is_vector);
         let buffers = plan.row_buffers();
-        InterpKernel {
+        Interpreted {
             plan: plan.clone(),
             positions: plan.positions(false),
             primitives,
@@ -50,8 +50,14 @@ impl InterpKernel {
         }
     }
 
+    /// The scratch values that a unit needs.
+    pub(super) fn scratch_len(&self, unit: UnitSize) -> usize {
+        let UnitSize { rows, positions, longest } = unit;
+        self.tiles * rows * longest + self.beside_tiles(rows, positions)
+    }
+
     /// The values of scratch memory besides tiles.
-    pub(super) fn beside_tiles(&self, rows: usize, positions: usize) -> usize {
+    fn beside_tiles(&self, rows: usize, positions: usize) -> usize {
         // Each value may lie by position, and be gathered or repeated for positions besides.
         rows * self.columns + 2 * positions * self.values
     }
@@ -59,7 +65,7 @@ impl InterpKernel {
 
 /// The state of one genexec call.
 pub(crate) struct Frame<'a> {
-    pub(crate) kernel: &'a InterpKernel,
+    pub(crate) kernel: &'a Interpreted,
     pub(crate) unit: &'a Unit<'a>,
     scalars: &'a [f64],
     scratch: &'a mut [f64],
@@ -75,7 +81,7 @@ pub(crate) struct Frame<'a> {
 
 impl<'a> Frame<'a> {
     /// The state before the first node.
-    pub(super) fn new(kernel: &'a InterpKernel, unit: &'a Unit<'a>, context: &'a mut Context<'_>) -> Self {
+    pub(super) fn new(kernel: &'a Interpreted, unit: &'a Unit<'a>, context: &'a mut Context<'_>) -> Self {
         let (scalars, scratch) = (context.scalars, &mut *context.scratch);
         let at_positions = smallvec![None; kernel.plan.nodes.len()];
         let positions = if let Main::Sparse { values, .. } = unit.main { values.len() } else { 0 };

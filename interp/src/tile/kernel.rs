@@ -1,33 +1,72 @@
 //! The interpreter's genexec: nodes in id order, then the outputs.
 
 use super::element::Plan;
-use super::frame::{Frame, InterpKernel, matrix};
+use super::frame::{Frame, Interpreted, matrix};
 use super::output;
 use super::value::{Memory, Place, Value};
 use cranelift_entity::EntityRef;
-use fuseline_ir::cplan::{CInputId, CNode, CNodeId, Filters};
+use fuseline_ir::cplan::{CInputId, CNode, CNodeId, Filters, VerifiedCPlan};
 use fuseline_ir::ops::{AggOp, WindowOp, Windows};
-use fuseline_skeletons::abi::{Context, Kernel, Main, Output, Unit, UnitSize, has_sparse_entry};
-use fuseline_vecprims::TileMut;
+use fuseline_skeletons::abi::{Context, Kernel, Main, Output, Unit, UnitSize};
+use fuseline_vecprims::{Primitives, TileMut};
 use smallvec::SmallVec;
+use std::borrow::Cow;
+
+/// The entries of a plan: one for units of dense rows, and one for those of sparse ones.
+#[derive(Debug)]
+pub(crate) struct InterpKernel {
+    plan: Interpreted,
+    sparse: SparseEntry,
+}
+
+/// What units of sparse rows run.
+#[derive(Debug)]
+enum SparseEntry {
+    /// There are none.
+    None,
+    /// The plan itself.
+    Plan,
+    /// Another form of it.
+    Form(Interpreted),
+}
+
+impl InterpKernel {
+    pub(crate) fn new(plan: &VerifiedCPlan, primitives: &'static Primitives) -> Self {
+        let sparse = match plan.sparse_form() {
+            None => SparseEntry::None,
+            Some(Cow::Borrowed(_)) => SparseEntry::Plan,
+            Some(Cow::Owned(form)) => SparseEntry::Form(Interpreted::new(&form, primitives)),
+        };
+        InterpKernel { plan: Interpreted::new(plan, primitives), sparse }
+    }
+
+    /// What a unit runs.
+    fn interpreted(&self, unit: &Unit<'_>) -> &Interpreted {
+        match (&self.sparse, unit.main) {
+            (SparseEntry::Form(form), Main::Sparse { .. }) => form,
+            _ => &self.plan,
+        }
+    }
+}
 
 impl Kernel for InterpKernel {
     fn has_sparse_entry(&self) -> bool {
-        has_sparse_entry(&self.plan)
+        !matches!(self.sparse, SparseEntry::None)
     }
 
     fn scratch_len(&self, unit: UnitSize) -> usize {
-        let UnitSize { rows, positions, longest } = unit;
-        self.tiles * rows * longest + self.beside_tiles(rows, positions)
+        let own = self.plan.scratch_len(unit);
+        if let SparseEntry::Form(form) = &self.sparse { own.max(form.scratch_len(unit)) } else { own }
     }
 
     fn genexec(&self, context: &mut Context<'_>, unit: &Unit<'_>, outputs: &mut [Output<'_>]) {
-        let mut frame = Frame::new(self, unit, context);
-        for (id, node) in &self.plan.nodes {
+        let interpreted = self.interpreted(unit);
+        let mut frame = Frame::new(interpreted, unit, context);
+        for (id, node) in &interpreted.plan.nodes {
             let value = frame.node(id, node);
             frame.values.push(value);
         }
-        for (declared, output) in self.plan.outputs.iter().zip(outputs) {
+        for (declared, output) in interpreted.plan.outputs.iter().zip(outputs) {
             output::write(&mut frame, declared, output);
         }
     }
@@ -62,6 +101,7 @@ impl<'a> Frame<'a> {
             CNode::RowAgg(op, operand) => self.row_agg(op, operand),
             CNode::RowCumulative(op, operand) => self.row_cumulative(id, op, operand),
             CNode::Cbind(left, right) => self.cbind(id, left, right),
+            CNode::Scatter(operand, elsewhere) => self.scatter(id, operand, elsewhere),
             CNode::DotProduct(left, right) => self.dot_product(left, right),
             CNode::VectMatMult(operand, input) => self.vect_mat_mult(id, operand, input),
             CNode::Windows(op, operand, windows) => self.windows(id, op, operand, &windows),
@@ -175,6 +215,20 @@ impl<'a> Frame<'a> {
             primitives.copy(rows, right.len, memory.tile(right), TileMut::new(rest, len));
         });
         Value { place, by_row, by_col: true, row_stride: len, len }
+    }
+
+    fn scatter(&mut self, id: CNodeId, operand: CNodeId, elsewhere: CNodeId) -> Value {
+        let (primitives, rows, cols) = (self.kernel.primitives, self.unit.rows, self.unit.cols);
+        let sparse = self.sparse_rows(operand);
+        let (operand, elsewhere) = (self.value(operand), self.value(elsewhere));
+        let place = self.fill_from(self.start_of(id), rows * cols, |memory, out| {
+            let out = TileMut::new(out, cols);
+            match sparse.map(|sparse| sparse.rows(memory)) {
+                Some(sparse) => primitives.sparse_scatter(sparse, cols, memory.tile(elsewhere), out),
+                None => primitives.copy(rows, cols, memory.tile(operand), out),
+            }
+        });
+        Value { place, by_row: true, by_col: true, row_stride: cols, len: cols }
     }
 
     fn dot_product(&mut self, left: CNodeId, right: CNodeId) -> Value {

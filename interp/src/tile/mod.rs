@@ -8,10 +8,10 @@ mod kernel;
 mod output;
 mod value;
 
-use frame::InterpKernel;
 use fuseline_ir::cplan::VerifiedCPlan;
 use fuseline_skeletons::{Backend, BackendError, CompileInfo, CompiledCPlan};
 use fuseline_vecprims::{Isa, primitives};
+use kernel::InterpKernel;
 use std::sync::Arc;
 use std::time::Instant;
 

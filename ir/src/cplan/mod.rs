@@ -29,7 +29,7 @@ mod verify;
 
 pub use buffers::RowBuffers;
 pub use output::{COutput, ProductOrder, StatedOutput};
-pub use positions::{Positions, fewest};
+pub use positions::{Positions, SCATTER_FLOPS, fewest};
 pub use shapes::{Shape, Shapes};
 pub use text::{parse, parse_all};
 pub use variant::{CellType, OuterType, RowType, Variant};
@@ -168,6 +168,9 @@ pub enum CNode {
     DotProduct(CNodeId, CNodeId),
     /// Row: a vector of length l times a whole side matrix (l x k). A vector of length k.
     VectMatMult(CNodeId, CInputId),
+    /// Row: a vector that has one cell per position of a sparse main row, laid out for all columns, with a scalar in those
+    /// without a position. A vector of its length. The form for sparse units alone has such nodes ([`CPlan::sparse_form`]).
+    Scatter(CNodeId, CNodeId),
     /// Row: what is computed of the windows of an image, which is a vector. A vector.
     Windows(WindowOp, CNodeId, Windows),
     /// Row: a whole side matrix of filters (f x l) times a vector that is an unfolded image (l x k, row by row). A vector
@@ -186,7 +189,9 @@ impl CNode {
             | CNode::VectMatMult(a, _)
             | CNode::Windows(_, a, _)
             | CNode::Convolve(a, ..) => smallvec![a],
-            CNode::Binary(_, a, b) | CNode::DotProduct(a, b) | CNode::Cbind(a, b) => smallvec![a, b],
+            CNode::Binary(_, a, b) | CNode::DotProduct(a, b) | CNode::Cbind(a, b) | CNode::Scatter(a, b) => {
+                smallvec![a, b]
+            }
             CNode::Ternary(_, a, b, c) => smallvec![a, b, c],
             CNode::Main
             | CNode::Scalar(_)
@@ -206,6 +211,16 @@ impl CNode {
         matches!(self, CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..))
     }
 
+    /// Flops for a cell of an element-wise operation; none of others.
+    pub fn flops(&self) -> f64 {
+        match self {
+            CNode::Unary(op, _) => op.flops(),
+            CNode::Binary(op, ..) => op.flops(),
+            CNode::Ternary(op, ..) => op.flops(),
+            _ => 0.0,
+        }
+    }
+
     /// The operation on other operands.
     pub fn map_operands(self, mut map: impl FnMut(CNodeId) -> CNodeId) -> CNode {
         match self {
@@ -213,6 +228,7 @@ impl CNode {
             CNode::RowAgg(op, a) => CNode::RowAgg(op, map(a)),
             CNode::RowCumulative(op, a) => CNode::RowCumulative(op, map(a)),
             CNode::Cbind(a, b) => CNode::Cbind(map(a), map(b)),
+            CNode::Scatter(a, b) => CNode::Scatter(map(a), map(b)),
             CNode::VectMatMult(a, input) => CNode::VectMatMult(map(a), input),
             CNode::Windows(op, a, windows) => CNode::Windows(op, map(a), windows),
             CNode::Convolve(a, input, filters) => CNode::Convolve(map(a), input, filters),
@@ -245,6 +261,7 @@ impl CNode {
             | CNode::RowCumulative(..)
             | CNode::Cbind(..)
             | CNode::DotProduct(..)
+            | CNode::Scatter(..)
             | CNode::Windows(..) => None,
         }
     }

@@ -7,13 +7,18 @@
 //!
 //! Plans over cells are evaluated at the non-zeros of the main input alone if they have one value elsewhere, zero or not.
 //!
+//! What needs a value that lies by position for all columns nevertheless is given one that is laid out: module `scatter`.
+//!
 //! `X + Y` is zero only where both are. Such plans visit the positions of either: the rows of the two are joined before code
 //! sees them, so that for it there is one main row, with zeros where Y alone has a position.
+
+mod scatter;
 
 use super::{CInputId, CNode, CNodeId, COutput, CPlan, ColumnRange, Shapes};
 use crate::ops::Known;
 use crate::template::Space;
 use cranelift_entity::{EntitySet, SecondaryMap};
+pub use scatter::SCATTER_FLOPS;
 
 /// The values of a Row plan that lie by position in units of its sparse entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,8 +51,7 @@ impl CPlan {
     ///
     /// With `strict`, zeros annihilate only where they do by IEEE.
     pub fn positions(&self, strict: bool) -> Option<Positions> {
-        let reads_main = self.nodes.values().any(|node| matches!(node, CNode::Main));
-        if self.space() != Space::Rows || !reads_main {
+        if self.space() != Space::Rows || !self.reads_main() {
             return None;
         }
         let candidates = self.candidates();
@@ -55,6 +59,11 @@ impl CPlan {
             let joined = Search::new(self, strict, &candidates).finish().filter(|_| !candidates.is_empty())?;
             Some(Positions { joins: true, ..joined })
         })
+    }
+
+    /// Whether a node reads cells of the main input.
+    fn reads_main(&self) -> bool {
+        self.nodes.values().any(|node| matches!(node, CNode::Main))
     }
 
     /// The fewest of these side inputs, which are sparse, at whose non-zeros a Row plan must be evaluated besides those of the
@@ -159,6 +168,20 @@ impl CPlan {
         long
     }
 
+    /// What has one value in the columns in which the main row is zero, given what is known there: scalars, and what is computed
+    /// cell by cell of such values alone.
+    fn uniform(&self, shapes: &Shapes, at_zero: &SecondaryMap<CNodeId, Known>) -> EntitySet<CNodeId> {
+        let mut uniform = EntitySet::new();
+        for (id, node) in &self.nodes {
+            let is_computed =
+                || node.is_element_wise() && node.operands().iter().all(|&operand| uniform.contains(operand));
+            if !shapes.is_vector(id) || at_zero[id].value().is_some() || is_computed() {
+                uniform.insert(id);
+            }
+        }
+        uniform
+    }
+
     /// What is known of each node where these side inputs, and perhaps the main one, are zero.
     fn values_at_zero(
         &self,
@@ -259,13 +282,16 @@ struct Search<'a> {
     shapes: Shapes,
     /// What values are in the columns in which the main row is zero.
     at_zero: SecondaryMap<CNodeId, Known>,
+    /// What has one value in all these columns.
+    uniform: EntitySet<CNodeId>,
     found: Positions,
 }
 
 impl<'a> Search<'a> {
     fn new(plan: &'a CPlan, strict: bool, joined: &'a [CInputId]) -> Self {
         let (shapes, at_zero) = (plan.shapes(), plan.values_at_zero(strict, true, joined, &|_| None));
-        Search { plan, joined, shapes, at_zero, found: Positions::default() }
+        let uniform = plan.uniform(&shapes, &at_zero);
+        Search { plan, joined, shapes, at_zero, uniform, found: Positions::default() }
     }
 
     /// What lies by position, if all that takes it can.
@@ -298,6 +324,7 @@ impl<'a> Search<'a> {
     fn suits_node(&self, node: &CNode) -> bool {
         match *node {
             CNode::RowAgg(_, operand) | CNode::VectMatMult(operand, _) => !self.has(operand) || self.is_sparse(operand),
+            CNode::Scatter(operand, _) => self.uniform.contains(operand),
             CNode::DotProduct(left, right) => {
                 let is_sparse = [left, right].into_iter().any(|operand| self.has(operand) && self.is_sparse(operand));
                 is_sparse || !self.has(left) && !self.has(right)
@@ -349,6 +376,7 @@ impl<'a> Search<'a> {
             CNode::DotProduct(left, right) => {
                 [left, right].into_iter().any(|operand| self.has(operand) && self.is_sparse(operand))
             }
+            CNode::Scatter(..) => true,
             ref node => self.has(id) && node.is_element_wise(),
         }
     }

@@ -71,6 +71,7 @@ impl CPlan {
             let vector = |length| (Shape::Vector(length), false);
             let (shape, is_long) = match *node {
                 CNode::Main if is_row => (Shape::Vector(Length::Main), true),
+                CNode::Scatter(..) => (Shape::Vector(Length::Main), true),
                 CNode::SideRow(_, ColumnRange::Part { first, end }) => vector(Length::Const(end.saturating_sub(first))),
                 CNode::SideRow(input, ColumnRange::All) | CNode::VectMatMult(_, input) => vector(Length::Cols(input)),
                 CNode::SideVector(input) => vector(Length::Cells(input)),

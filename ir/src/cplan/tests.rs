@@ -3,6 +3,7 @@
 use super::*;
 use crate::text::testing::Random;
 use expect_test::{Expect, expect};
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 /// A plan of random nodes, each after its operands; rules beyond the grammar need not hold.
@@ -18,7 +19,7 @@ fn random_plan(random: &mut Random) -> CPlan {
         let input = CInputId::from_u32(random.below(plan.inputs.len()) as u32);
         let mut node = || CNodeId::from_u32(random.below(plan.nodes.len()) as u32);
         let (a, b, c) = (node(), node(), node());
-        let node = match random.below(21) {
+        let node = match random.below(22) {
             0 => CNode::Main,
             1 => CNode::Scalar(input),
             2 => CNode::Literal(Bits::new(random.f64())),
@@ -37,6 +38,7 @@ fn random_plan(random: &mut Random) -> CPlan {
             15 => CNode::RowIndex,
             16 => CNode::RowCumulative(random.pick(AggOp::ALL), a),
             17 => CNode::Cbind(a, b),
+            20 => CNode::Scatter(a, b),
             18 => CNode::Windows(random.pick(WindowOp::ALL), a, random_windows(random)),
             19 => CNode::Convolve(a, input, Filters { count: random.below(4) as u32, windows: random.below(9) as u32 }),
             _ => CNode::Binary(random.pick(BinaryOp::ALL), a, b),
@@ -93,6 +95,7 @@ fn every_variant_and_operation_prints_and_parses() {
         plan.nodes.extend(AggOp::ALL.iter().map(|&op| CNode::RowCumulative(op, main)));
         let windows = Windows { channels: 2, image: [3, 4], window: [2, 3], stride: [1, 2], padding: [0, 5] };
         plan.nodes.extend(WindowOp::ALL.iter().map(|&op| CNode::Windows(op, main, windows)));
+        plan.nodes.push(CNode::Scatter(main, main));
         plan.nodes.push(CNode::Convolve(main, MAIN, Filters { count: 7, windows: 9 }));
         assert_eq!(parse(&plan.to_string()), Ok(plan));
     }
@@ -735,4 +738,102 @@ fn zeros_annihilate_by_ieee_where_they_do_always() {
     assert_eq!(positions_of("row_agg", scaled, true), "none");
     let joined = "%0 = main\n%1 = abs %0\n%2 = plus %0, %1\n%3 = row_agg.sum %2\nout %3";
     assert_eq!(positions_of("row_agg", joined, true), "%0 %1 %2");
+}
+
+/// The nodes of the form that units of sparse main rows run, as text; `none` where there is none, and `same` where it is the
+/// plan itself.
+fn sparse_form_of(variant: &str, body: &str) -> String {
+    let inputs = " in0 = matrix\n in1 = matrix\n in2 = matrix\n in3 = scalar";
+    let text = format!("cplan row {variant} sparse_safe=false {{\n{inputs}\n{body}\n}}");
+    let plan = parse(&text).unwrap_or_else(|errors| panic!("{errors:?}\n{text}"));
+    let plan = plan.verify().unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+    match plan.sparse_form() {
+        None => "none".to_owned(),
+        Some(Cow::Borrowed(_)) => "same".to_owned(),
+        Some(Cow::Owned(form)) => {
+            assert!(form.positions(false).is_some(), "{}", *form);
+            let is_body = |line: &&str| line.starts_with("  %") || line.starts_with("  out");
+            form.to_string().lines().filter(is_body).map(str::trim).collect::<Vec<_>>().join("\n")
+        }
+    }
+}
+
+/// P037: an operation that fills goes dense with what comes after it alone.
+#[test]
+fn what_fills_is_laid_out_after_it_is_computed() {
+    for (variant, body, expected) in [
+        // What zeros give is known, or follows from scalars, of the whole operator or of the row.
+        (
+            "row_agg",
+            "%0 = main\n%1 = exp %0\n%2 = side_vector in1\n%3 = dot_product %1, %2\nout %3",
+            "%0 = main\n%1 = exp %0\n%2 = literal 1.0\n%3 = scatter %1, %2\n%4 = side_vector in1\n%5 = dot_product %3, %4\nout %5",
+        ),
+        (
+            "row_agg",
+            "%0 = main\n%1 = scalar in3\n%2 = plus %0, %1\n%3 = exp %2\n%4 = side_row_scalar in1\n%5 = mult %3, %4\n%6 = row_agg.sum %5\nout %6",
+            "%0 = main\n%1 = scalar in3\n%2 = plus %0, %1\n%3 = exp %2\n%4 = side_row_scalar in1\n%5 = mult %3, %4\n\
+             %6 = literal 0.0\n%7 = plus %6, %1\n%8 = exp %7\n%9 = mult %8, %4\n%10 = scatter %5, %9\n%11 = row_agg.sum %10\nout %11",
+        ),
+        // A vector is another value in each column: what it is combined with is laid out before.
+        (
+            "no_agg",
+            "%0 = main\n%1 = exp %0\n%2 = side_vector in1\n%3 = plus %1, %2\nout %3",
+            "%0 = main\n%1 = exp %0\n%2 = literal 1.0\n%3 = scatter %1, %2\n%4 = side_vector in1\n%5 = plus %3, %4\nout %5",
+        ),
+        // It takes the cells at positions where nothing else is asked for, and those of rows as they lie.
+        (
+            "row_agg",
+            "%0 = main\n%1 = side_row in1\n%2 = mult %0, %1\n%3 = exp %2\n%4 = row_agg.max %3\n%5 = vect_mat_mult %0, in2\n\
+             %6 = row_agg.sum %5\n%7 = plus %4, %6\nout %7",
+            "%0 = main\n%1 = side_row in1\n%2 = mult %0, %1\n%3 = exp %2\n%4 = literal 1.0\n%5 = scatter %3, %4\n\
+             %6 = row_agg.max %5\n%7 = vect_mat_mult %0, in2\n%8 = row_agg.sum %7\n%9 = plus %6, %8\nout %9",
+        ),
+        // Rows that are joined are zero together.
+        (
+            "no_agg_b1",
+            "%0 = main\n%1 = side_row in1\n%2 = plus %0, %1\n%3 = exp %2\n%4 = vect_mat_mult %3, in2\nout %4",
+            "%0 = main\n%1 = side_row in1\n%2 = plus %0, %1\n%3 = exp %2\n%4 = literal 1.0\n%5 = scatter %3, %4\n\
+             %6 = vect_mat_mult %5, in2\nout %6",
+        ),
+        // So is a row that is joined, for whatever reads it besides.
+        (
+            "row_agg",
+            "%0 = main\n%1 = side_row in1\n%2 = plus %0, %1\n%3 = exp %2\n%4 = row_agg.max %3\n%5 = row_cumulative.sum %1\n\
+             %6 = row_agg.sum %5\n%7 = plus %4, %6\nout %7",
+            "%0 = main\n%1 = side_row in1\n%2 = literal 0.0\n%3 = scatter %1, %2\n%4 = plus %0, %1\n%5 = exp %4\n%6 = literal 1.0\n\
+             %7 = scatter %5, %6\n%8 = row_agg.max %7\n%9 = row_cumulative.sum %3\n%10 = row_agg.sum %9\n%11 = plus %8, %10\nout %11",
+        ),
+        // Both factors of a product over rows, of which the short one has no positions.
+        (
+            "col_agg_b1_t",
+            "%0 = main\n%1 = exp %0\nout %1 left=%0",
+            "%0 = main\n%1 = exp %0\n%2 = literal 1.0\n%3 = scatter %1, %2\nout %3 left=%0",
+        ),
+        // Little is saved, nothing is computed by position, or a vector comes in before what is dear.
+        ("row_agg", "%0 = main\n%1 = literal 2.0\n%2 = plus %0, %1\n%3 = row_agg.sum %2\nout %3", "none"),
+        ("row_agg", "%0 = main\n%1 = row_cumulative.sum %0\n%2 = exp %1\n%3 = row_agg.sum %2\nout %3", "none"),
+        (
+            "row_agg",
+            "%0 = main\n%1 = side_vector in1\n%2 = plus %0, %1\n%3 = exp %2\n%4 = row_agg.sum %3\nout %4",
+            "none",
+        ),
+        // Nothing is needed for all columns.
+        ("row_agg", "%0 = main\n%1 = abs %0\n%2 = row_agg.sum %1\nout %2", "same"),
+    ] {
+        assert_eq!(sparse_form_of(variant, body), expected, "{body}");
+    }
+}
+
+/// What joins rows is the same in the form; without what is joined it has no positions.
+#[test]
+fn forms_lay_out_what_is_uniform_where_rows_are_joined() {
+    let text = "cplan row row_agg sparse_safe=false {\n in0 = matrix\n in1 = matrix\n %0 = main\n %1 = side_row in1\n\
+        %2 = plus %0, %1\n %3 = exp %2\n %4 = row_agg.max %3\n out %4\n}";
+    let plan = parse(text).expect("well-formed text").verify().expect("a well-formed plan");
+    let form = plan.sparse_form().expect("rows are joined");
+    let positions = form.positions(false).expect("values lie by position");
+    assert!(positions.joins());
+    let side = CInputId::from_u32(1);
+    assert_eq!(form.joined_rows(false, &[side]), Some(vec![side]));
+    assert_eq!(form.joined_rows(false, &[]), None);
 }

@@ -50,6 +50,7 @@ impl CNode {
             CNode::RowAgg(op, _) => format!("row_agg.{op}"),
             CNode::RowCumulative(op, _) => format!("row_cumulative.{op}"),
             CNode::Cbind(..) => "cbind".to_owned(),
+            CNode::Scatter(..) => "scatter".to_owned(),
             CNode::DotProduct(..) => "dot_product".to_owned(),
             CNode::VectMatMult(..) => "vect_mat_mult".to_owned(),
             CNode::Windows(op, ..) => op.mnemonic().to_owned(),
@@ -292,6 +293,7 @@ impl Parser {
             "side_cell" => self.inputs.reference(line)?.map(CNode::SideCell),
             "row_index" => Some(CNode::RowIndex),
             "cbind" => self.operands(line)?.map(|[a, b]| CNode::Cbind(a, b)),
+            "scatter" => self.operands(line)?.map(|[a, b]| CNode::Scatter(a, b)),
             "side_row_scalar" => {
                 let input = self.inputs.reference(line)?;
                 let column = fixed_column(line)?;

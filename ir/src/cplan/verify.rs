@@ -8,6 +8,7 @@ use crate::ops::Windows;
 use crate::template::Space;
 pub use crate::verifier::VerifierErrors;
 use cranelift_entity::{EntityRef, EntitySet};
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
 
@@ -16,6 +17,14 @@ use std::ops::Deref;
 pub struct VerifiedCPlan(CPlan);
 
 impl VerifiedCPlan {
+    /// The plan that units of sparse main rows run: [`CPlan::sparse_form`], which is well-formed as this one is.
+    pub fn sparse_form(&self) -> Option<Cow<'_, VerifiedCPlan>> {
+        Some(match self.0.sparse_form()? {
+            Cow::Borrowed(_) => Cow::Borrowed(self),
+            Cow::Owned(form) => Cow::Owned(form.verify().expect("the form of a well-formed plan is well-formed")),
+        })
+    }
+
     /// The plan, to be changed and verified again.
     pub fn into_inner(self) -> CPlan {
         self.0
@@ -146,6 +155,14 @@ impl Verifier<'_> {
                     self.errors.check(windows == 0 || cells.is_multiple_of(windows), id, message);
                 }
             }
+            CNode::Scatter(operand, elsewhere) => {
+                self.vector(id, operand);
+                let is_whole_row = matches!(self.plan.nodes[operand], CNode::SideRow(_, ColumnRange::All));
+                let message = format!("{operand} must be as long as a row of the main input");
+                self.errors.check(self.shapes.is_long(operand) || is_whole_row, id, message);
+                let message = format!("{elsewhere} is a vector where a scalar is needed");
+                self.errors.check(self.length(elsewhere).is_none(), id, message);
+            }
             // Operands of any lengths.
             CNode::Cbind(..) => {}
             CNode::DotProduct(left, right) => {
@@ -167,6 +184,7 @@ impl Verifier<'_> {
             CNode::RowAgg(..) => (space == Space::Rows, "row_agg"),
             CNode::RowCumulative(..) => (space == Space::Rows, "row_cumulative"),
             CNode::Cbind(..) => (space == Space::Rows, "cbind"),
+            CNode::Scatter(..) => (space == Space::Rows, "scatter"),
             CNode::DotProduct(..) => (space == Space::Rows, "dot_product"),
             CNode::VectMatMult(..) => (space == Space::Rows, "vect_mat_mult"),
             CNode::Windows(op, ..) => (space == Space::Rows, op.mnemonic()),

@@ -130,6 +130,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
             CNode::RowAgg(op, a) => self.row_aggregate(id, op, a),
             CNode::RowCumulative(op, a) => self.element_wise_call(id, &[a], |_| Primitive::RowCumulative(op)),
             CNode::Cbind(a, b) => return self.concatenation(id, [a, b]),
+            CNode::Scatter(a, elsewhere) => self.scatter(id, a, elsewhere),
             CNode::DotProduct(a, b) => self.dot_product(id, a, b),
             CNode::VectMatMult(a, input) => self.vector_matrix_product(id, a, input),
             CNode::Windows(op, a, ref windows) => self.windows(id, op, a, windows),
@@ -247,6 +248,19 @@ impl<'ctx> Emitter<'_, 'ctx> {
             out.pointer = self.offset(out.pointer, length)?;
         }
         Ok(copies)
+    }
+
+    /// Values by position, laid out for all columns; in dense units they are.
+    fn scatter(&mut self, id: CNodeId, a: CNodeId, elsewhere: CNodeId) -> Emit<Call<'ctx>> {
+        let out = self.operand(id)?;
+        if self.is_sparse_row(a) {
+            let values = self.view(a)?.pointer;
+            let arguments = self.sparse_rows()?.with(values).with(self.number(Fact::Cols)?);
+            let arguments = arguments.with_view(self.operand(elsewhere)?).with_view(out);
+            return Ok(Call::new(Primitive::SparseScatter, arguments));
+        }
+        let arguments = Arguments::numbers([self.number(Fact::Rows)?, self.number(Fact::Cols)?]);
+        Ok(Call::new(Primitive::Copy, arguments.with_view(self.operand(a)?).with_view(out)))
     }
 
     fn dot_product(&mut self, id: CNodeId, a: CNodeId, b: CNodeId) -> Emit<Call<'ctx>> {

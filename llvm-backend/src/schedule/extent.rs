@@ -66,6 +66,7 @@ pub(crate) fn extents(plan: &CPlan, entry: Entry) -> SecondaryMap<CNodeId, Exten
             | CNode::SideVector(_)
             | CNode::VectMatMult(..)
             | CNode::Cbind(..)
+            | CNode::Scatter(..)
             | CNode::Windows(..)
             | CNode::Convolve(..) => vector(&shapes, id),
             CNode::RowCumulative(..) | CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..) => {

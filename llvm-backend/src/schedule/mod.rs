@@ -16,6 +16,7 @@ pub(crate) use slots::{Place, SLOT_ALIGNMENT, ScratchNeed, Slot, SlotClass};
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::cplan::{CNode, CNodeId, COutput, CPlan};
 use fuseline_ir::template::Space;
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// When element-wise operations become inline loops.
@@ -70,6 +71,8 @@ pub(crate) struct FusedLoop {
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
     pub(crate) entry: Entry,
+    /// The form of the plan that the entry point runs, if that is not the plan itself.
+    pub(crate) form: Option<CPlan>,
     pub(crate) extents: SecondaryMap<CNodeId, Extent>,
     pub(crate) steps: Vec<Step>,
     pub(crate) places: SecondaryMap<CNodeId, Option<Place>>,
@@ -87,8 +90,13 @@ impl FusedLoop {
 }
 
 impl Schedule {
-    /// Schedules a plan.
+    /// Schedules an entry point of a plan.
     pub(crate) fn new(plan: &CPlan, entry: Entry, prims: PrimitiveMode) -> Schedule {
+        let form = match entry {
+            Entry::Dense => None,
+            Entry::Sparse => plan.sparse_form().and_then(into_other_form),
+        };
+        let plan = form.as_ref().unwrap_or(plan);
         let scheduler = Scheduler { plan, entry, prims, extents: extents(plan, entry), live: live(plan) };
         let mut steps = match prims {
             PrimitiveMode::Shared => scheduler.shared(),
@@ -104,13 +112,19 @@ impl Schedule {
         let steps = packs::with_packs(plan, entry, &scheduler.extents, |id| scheduler.is_computed(id), steps);
         let located = scheduler.located_output();
         let Assignment { places, packed, slots } = slots::assign(plan, entry, &scheduler.extents, &steps, located);
-        Schedule { entry, extents: scheduler.extents, steps, places, packed, slots }
+        let extents = scheduler.extents;
+        Schedule { entry, form, extents, steps, places, packed, slots }
     }
 
     /// The fused loops.
     pub(crate) fn loops(&self) -> impl Iterator<Item = &FusedLoop> {
         loops(&self.steps)
     }
+}
+
+/// A form of a plan that is not the plan itself.
+fn into_other_form(form: Cow<'_, CPlan>) -> Option<CPlan> {
+    if let Cow::Owned(form) = form { Some(form) } else { None }
 }
 
 fn loops(steps: &[Step]) -> impl Iterator<Item = &FusedLoop> {

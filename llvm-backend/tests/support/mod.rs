@@ -357,17 +357,17 @@ fn check(compiled: &CompiledCPlan, memory: &UnitMemory, expected: &Expected, wha
 
 /// Compares every backend with the reference, on units of many sizes and both formats.
 pub(crate) fn check_all(plan: &VerifiedCPlan) {
-    let has_entry = |is_sparse: &bool| match is_sparse {
-        true => fuseline_skeletons::abi::has_sparse_entry(plan),
-        false => true,
-    };
-    let memories: Vec<UnitMemory> = SIZES
-        .into_iter()
-        .flat_map(|size| [false, true].map(|is_sparse| (size, is_sparse)))
-        .filter(|(_, is_sparse)| has_entry(is_sparse))
-        .map(|(size, is_sparse)| UnitMemory::new(plan, size, is_sparse))
-        .collect();
-    let expected: Vec<Expected> = memories.iter().map(|memory| Expected::new(plan, memory)).collect();
+    let form = plan.sparse_form();
+    let of_entry = |is_sparse| if is_sparse { form.as_deref().map(|form| &**form) } else { Some(&**plan) };
+    let units = SIZES.into_iter().flat_map(|size| [false, true].map(|is_sparse| (size, is_sparse)));
+    let (memories, expected): (Vec<UnitMemory>, Vec<Expected>) = units
+        .filter_map(|(size, is_sparse)| {
+            let plan = of_entry(is_sparse)?;
+            let memory = UnitMemory::new(plan, size, is_sparse);
+            let expected = Expected::new(plan, &memory);
+            Some((memory, expected))
+        })
+        .unzip();
     for backend in backends() {
         let compiled = backend.compile(plan).unwrap_or_else(|error| panic!("{error}\n{}", &**plan));
         for (memory, expected) in memories.iter().zip(&expected) {

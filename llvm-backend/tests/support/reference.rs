@@ -1,6 +1,6 @@
 //! The execution contract, written down once more as plainly as possible: one value at a time.
 
-use super::{FIRST_ROW, RANGE, UnitMemory, WIDTH};
+use super::{FIRST_ROW, UnitMemory, WIDTH};
 use fuseline_ir::cplan::{CInputId, CNode, CNodeId, COutput, CPlan, FACTOR_U, FACTOR_V, Filters, Length};
 use fuseline_ir::ops::{AggOp, WindowOp, Windows, math};
 use fuseline_ir::template::Space;
@@ -202,6 +202,13 @@ impl Evaluator<'_> {
                 (1..values.len()).for_each(|cell| values[cell] = op.merge(values[cell - 1], values[cell]));
                 Value::Vector(values)
             }
+            CNode::Scatter(a, elsewhere) => Value::Vector(match get(a) {
+                Value::Sparse(row) => {
+                    let cell = |col: usize| row.iter().find(|(at, _)| *at == col).map(|(_, value)| *value);
+                    (0..self.memory.cols).map(|col| cell(col).unwrap_or_else(|| get(elsewhere).at(0))).collect()
+                }
+                laid_out => laid_out.vector(),
+            }),
             CNode::Cbind(a, b) => Value::Vector([get(a).vector(), get(b).vector()].concat()),
             CNode::DotProduct(a, b) => Value::Scalar(match (get(a), get(b)) {
                 (Value::Sparse(row), other) | (other, Value::Sparse(row)) => {
@@ -343,7 +350,7 @@ impl Evaluator<'_> {
 
     /// Adds the products of the cells of a row's long value with its short one.
     fn add_product(&self, long: &Value, short: &Value, cells: &mut [f64], stride: usize) {
-        let is_long_major = self.memory.sparse.is_some();
+        let is_long_major = matches!(long, Value::Sparse(_));
         for (i, long) in entries(long) {
             if let Value::Scalar(short) = short {
                 cells[i] = long.mul_add(*short, cells[i]);
@@ -380,13 +387,21 @@ fn add_scaled(cells: &mut [f64], factor: f64, values: &[f64]) {
     cells.iter_mut().zip(values).for_each(|(cell, value)| *cell = factor.mul_add(*value, *cell));
 }
 
+/// Whether products over rows are added up with a row for each cell of this long vector.
+fn is_long_major(plan: &CPlan, memory: &UnitMemory) -> impl Fn(CNodeId) -> bool {
+    let positions = plan.positions(false).filter(|_| memory.sparse.is_some()).unwrap_or_default();
+    move |long| positions.contains(long)
+}
+
 /// The row stride that each output gets.
 pub(crate) fn output_strides(plan: &CPlan, memory: &UnitMemory) -> Vec<usize> {
     let shapes = plan.shapes();
+    let is_long_major = is_long_major(plan, memory);
     let stride = |output: &COutput| match *output {
         COutput::TimesFactor(_) | COutput::TransposedTimesFactor(_) => WIDTH + 2,
-        // The short vectors of these tests are no longer.
-        COutput::RowProduct { short, .. } if shapes.is_vector(short) && memory.sparse.is_some() => RANGE + 2,
+        COutput::RowProduct { long, short, .. } if shapes.is_vector(short) && is_long_major(long) => {
+            memory.length(plan, short) + 2
+        }
         COutput::Store(node) | COutput::Cumulative(_, node)
             if shapes.vector_length(node).is_some_and(|length| length != Length::Main) =>
         {
@@ -401,7 +416,7 @@ pub(crate) fn output_strides(plan: &CPlan, memory: &UnitMemory) -> Vec<usize> {
 pub(crate) fn output_lengths(plan: &CPlan, memory: &UnitMemory, strides: &[usize]) -> Vec<usize> {
     let shapes = plan.shapes();
     let is_row = plan.space() == Space::Rows;
-    let positions = plan.positions(false).unwrap_or_default();
+    let (positions, is_long_major) = (plan.positions(false).unwrap_or_default(), is_long_major(plan, memory));
     let len = |(output, stride): (&COutput, &usize)| match *output {
         COutput::Store(node) | COutput::Cumulative(_, node) if is_row && !shapes.is_vector(node) => memory.rows,
         COutput::Store(_) | COutput::Cumulative(..) if !is_row && memory.sparse.is_some() => memory.positions(),
@@ -411,8 +426,8 @@ pub(crate) fn output_lengths(plan: &CPlan, memory: &UnitMemory, strides: &[usize
         COutput::ColAgg(_, node) if is_row => memory.length(plan, node),
         COutput::ColAgg(..) => memory.cols,
         COutput::RowProduct { short, .. } if !shapes.is_vector(short) => memory.cols,
-        COutput::RowProduct { .. } if memory.sparse.is_some() => memory.cols * stride,
-        COutput::RowProduct { .. } => memory.cols.max(RANGE) * stride,
+        COutput::RowProduct { long, .. } if is_long_major(long) => memory.cols * stride,
+        COutput::RowProduct { short, .. } => memory.length(plan, short) * stride,
         COutput::TransposedTimesFactor(_) => memory.cols * stride,
         COutput::FullAgg(..) => 1,
     };

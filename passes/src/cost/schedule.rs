@@ -266,12 +266,16 @@ impl Members<'_> {
         };
         // A convolution has unfolded images besides.
         let computed = |id: &HopId| by_row(id).max(context.operation(*id).unfolded as usize);
-        let lies_by_position = |id: &HopId| self.by_position.as_ref().is_some_and(|found| found.contains(*id));
+        let by_position = self.by_position.as_ref();
+        let is_laid_out = |id: &HopId| by_position.is_some_and(|found| found.laid_out.contains(id));
+        let lies_by_position = |id: &HopId| by_position.is_some_and(|found| found.contains(*id)) && !is_laid_out(id);
         let is_value = |id: &&HopId| !operator.roots.contains(*id) || !self.accumulates(**id);
         let members = operator.members.iter().filter(|&id| !lies_by_position(id)).filter(is_value).map(computed);
         let sides = operator.inputs.iter().filter(|&id| *id != main && !lies_by_position(id)).map(by_row);
         let main_cols = by_row(&main);
-        let longest_computed = members.chain(sides.clone()).filter(|&cols| cols > 1).max().unwrap_or(0);
+        let main_laid_out = if is_laid_out(&main) { main_cols } else { 0 };
+        let computed = members.chain(sides.clone()).chain([main_laid_out]);
+        let longest_computed = computed.filter(|&cols| cols > 1).max().unwrap_or(0);
         RowProfile {
             longest_computed,
             widest: longest_computed.max(main_cols),

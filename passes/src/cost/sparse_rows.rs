@@ -42,9 +42,15 @@ impl SparseRows {
         self.main.as_ref().is_some_and(|(_, found)| found.contains(id))
     }
 
-    /// Whether a value has the non-zeros of this input: it is computed of those of the main one.
-    pub(super) fn continues(&self, input: HopId, id: HopId) -> bool {
-        self.is_main(input) && self.lies_by_position(id)
+    /// Whether a member walks through the non-zeros of an input where it reads this value: the input itself, or what is
+    /// computed of the main one's.
+    pub(super) fn walks_through(&self, input: HopId, member: HopId, value: HopId) -> bool {
+        let is_taken = || self.main.as_ref().is_none_or(|(_, found)| found.takes(member));
+        if self.is_main(input) {
+            (value == input || self.lies_by_position(value)) && is_taken()
+        } else {
+            value == input
+        }
     }
 
     /// The share of the operations of a member on all cells that it does: what is computed for non-zeros, or takes them in,
@@ -54,7 +60,8 @@ impl SparseRows {
             return self.share_of_value(context, id);
         }
         let hop = context.hop(id);
-        if !matches!(hop.op, HopOp::MatMul | HopOp::AggUnary(..) | HopOp::Reorg(_)) {
+        let takes = self.main.as_ref().is_some_and(|(_, found)| found.takes(id));
+        if !takes || !matches!(hop.op, HopOp::MatMul | HopOp::AggUnary(..) | HopOp::Reorg(_)) {
             return 1.0;
         }
         let read = |input: HopId| untransposed(context.dag, input).unwrap_or(input);
@@ -127,6 +134,9 @@ impl SparseRows {
 
     /// The cache lines that a non-zero adds to, where a member sums up what lies by position.
     fn lines_of_sum(&self, context: &Context<'_>, id: HopId) -> Option<f64> {
+        if !self.main.as_ref().is_some_and(|(_, found)| found.takes(id)) {
+            return None;
+        }
         let by_position = |id: HopId| self.is_main(id) || self.lies_by_position(id);
         let inputs = &context.hop(id).inputs;
         if is_column_aggregate(context, id) {
@@ -145,7 +155,8 @@ impl SparseRows {
     /// What the products of non-zeros go through.
     fn passes<'o>(&'o self, context: &'o Context<'_>, operator: &'o Operator) -> impl Iterator<Item = Passes> + 'o {
         let by_position = |passes: &Passes| self.is_main(passes.rows_of) || self.lies_by_position(passes.rows_of);
-        operator.members.iter().filter_map(|&id| passes(context, id)).filter(by_position)
+        let takes = |id: &&HopId| self.main.as_ref().is_some_and(|(_, found)| found.takes(**id));
+        operator.members.iter().filter(takes).filter_map(|&id| passes(context, id)).filter(by_position)
     }
 
     /// The non-zeros beside which a dense input that belongs to cells of the main input's size is read by position.
@@ -171,12 +182,14 @@ impl SparseRows {
         if read.contains(&id) { self.visited(context) } else { 0.0 }
     }
 
-    /// The cells of sparse rows that are laid out for all columns.
+    /// The cells of sparse rows that are laid out for all columns, and of what is computed of these by position.
     pub(super) fn scattered_cells(&self, context: &Context<'_>, operator: &Operator) -> f64 {
         let has_columns = |id: HopId| context.hop(id).size.cols.is_some_and(|cols| cols > 1);
         let is_scattered = |&id: &HopId| {
             stored_rows(context, id) > 0.0 && has_columns(id) && !self.is_main(id) && !self.lies_by_position(id)
         };
-        operator.inputs.iter().copied().filter(is_scattered).map(|id| cells(&context.hop(id).size)).sum()
+        let inputs = operator.inputs.iter().filter(|&id| is_scattered(id));
+        let laid_out = self.main.iter().flat_map(|(_, found)| &found.laid_out);
+        inputs.chain(laid_out).map(|&id| cells(&context.hop(id).size)).sum()
     }
 }

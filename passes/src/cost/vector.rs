@@ -515,8 +515,10 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVector {
         }
         work.non_zeros = non_zeros(context, &inputs);
         for read in inputs.iter().filter(|read| stored_rows(context, read.id) > 0.0) {
-            let is_read =
-                |id: HopId| id == read.id || sparse_rows.as_ref().is_some_and(|rows| rows.continues(read.id, id));
+            let is_read = |member: HopId, id: HopId| match &sparse_rows {
+                Some(rows) => rows.walks_through(read.id, member, id),
+                None => id == read.id,
+            };
             let (products, walks) = walks(context, members, is_read);
             let non_zeros = stored_non_zeros(context, read.id);
             // A product with several columns takes as long in a row that is in the nearest cache.
@@ -624,13 +626,13 @@ fn is_element_wise(context: &Context<'_>, id: HopId, values: f64) -> bool {
 
 /// How often an operator over rows walks through the non-zeros of what is read for a product with several columns, and for
 /// any product with it or aggregation of it.
-fn walks(context: &Context<'_>, members: &[HopId], is_read: impl Fn(HopId) -> bool) -> (f64, f64) {
-    let walks = |hop: &&Hop| {
+fn walks(context: &Context<'_>, members: &[HopId], is_read: impl Fn(HopId, HopId) -> bool) -> (f64, f64) {
+    let walks = |&(id, hop): &(HopId, &Hop)| {
         let mut read = hop.inputs.iter().map(|&input| untransposed(context.dag, input).unwrap_or(input));
-        matches!(hop.op, HopOp::MatMul | HopOp::AggUnary(..)) && read.any(&is_read)
+        matches!(hop.op, HopOp::MatMul | HopOp::AggUnary(..)) && read.any(|input| is_read(id, input))
     };
-    let is_wide = |hop: &&Hop| hop.op == HopOp::MatMul && hop.size.cols.is_some_and(|cols| cols > 1);
-    let walking = || members.iter().map(|&id| context.hop(id)).filter(walks);
+    let is_wide = |(_, hop): &(HopId, &Hop)| hop.op == HopOp::MatMul && hop.size.cols.is_some_and(|cols| cols > 1);
+    let walking = || members.iter().map(|&id| (id, context.hop(id))).filter(walks);
     (walking().filter(is_wide).count() as f64, walking().count() as f64)
 }
 

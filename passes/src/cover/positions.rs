@@ -1,11 +1,12 @@
 //! Which members of an operator over rows have one cell per non-zero of a sparse main input, in the place of one per column:
-//! what [`fuseline_ir::cplan::Positions`] will say of its plan.
+//! what [`fuseline_ir::cplan::Positions`] will say of its plan, or of the form of it that lays some of these values out.
 
 use super::{Hops, Operator};
-use crate::facts::{Context, sparsity, transposed_product};
-use crate::hops::{is_elementwise, untransposed};
+use crate::facts::{Context, cells, sparsity, transposed_product};
+use crate::hops::untransposed;
 use crate::zeros::{Driven, Zeros};
-use fuseline_ir::cplan::fewest;
+use cranelift_entity::EntitySet;
+use fuseline_ir::cplan::{SCATTER_FLOPS, fewest};
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::ops::{Direction, Known};
 use smallvec::SmallVec;
@@ -19,6 +20,10 @@ pub(crate) struct ByPosition {
     pub(crate) inputs: Hops,
     /// Sparse inputs whose rows are joined with those of the main one, since values are zero only where all of them are.
     pub(crate) joined: Hops,
+    /// What lies by position, the main input among it, and is laid out besides, for members that need all columns.
+    pub(crate) laid_out: Hops,
+    /// Members that do not lie by position and take values that do: where these are not laid out for them.
+    takers: Hops,
 }
 
 impl ByPosition {
@@ -27,26 +32,51 @@ impl ByPosition {
         let lists = [&self.members, &self.inputs];
         lists.iter().any(|list| list.binary_search(&id).is_ok()) || self.joined.contains(&id)
     }
+
+    /// Whether a member takes values by position, and not what is laid out.
+    pub(crate) fn takes(&self, member: HopId) -> bool {
+        self.takers.binary_search(&member).is_ok() || self.contains(member)
+    }
 }
 
 impl Operator {
     /// The values that lie by position if the operator goes over the non-zeros of the rows of `main`; `None` if it cannot,
     /// since it needs all columns of them, or of what is computed of them cell by cell.
     pub(crate) fn by_position(&self, context: &Context<'_>, main: HopId) -> Option<ByPosition> {
-        if let Some(alone) = Search::new(context, self, main, &[main]).finish() {
+        self.found_by_position(context, main, |search| search.finish())
+    }
+
+    /// The values that lie by position where some of them are laid out, for members that need all columns; `None` if little
+    /// is saved by that.
+    pub(crate) fn laid_out(&self, context: &Context<'_>, main: HopId) -> Option<ByPosition> {
+        self.found_by_position(context, main, |search| search.finish_laying_out())
+    }
+
+    /// What a search finds with the main input alone, or else with others that are joined with it.
+    fn found_by_position(
+        &self,
+        context: &Context<'_>,
+        main: HopId,
+        finish: fn(Search<'_>) -> Option<ByPosition>,
+    ) -> Option<ByPosition> {
+        if let Some(alone) = finish(Search::new(context, self, main, &[main])) {
             return Some(alone);
         }
         let candidates = self.joinable(context, main);
         let mut all: Hops = candidates.iter().copied().chain([main]).collect();
         all.sort_unstable();
-        let found = Search::new(context, self, main, &all).finish().filter(|_| all.len() > 1)?;
+        if all.len() == 1 {
+            return None;
+        }
+        let found = finish(Search::new(context, self, main, &all))?;
         let mut sparse: Hops = candidates.into_iter().filter(|&id| sparsity(context, id) < 1.0).collect();
         sparse
             .sort_by(|&one, &other| sparsity(context, one).total_cmp(&sparsity(context, other)).then(one.cmp(&other)));
         let joined = fewest(&sparse, |joined| {
             let zeros: Hops = joined.iter().copied().chain([main]).collect();
-            Search { found: found.members.clone(), taken: all.clone(), ..Search::new(context, self, main, &zeros) }
-                .takes_positions()
+            let search = Search::new(context, self, main, &zeros);
+            let search = Search { found: found.members.clone(), taken: all.clone(), ..search };
+            search.has_found(&found)
         })?;
         Some(ByPosition { joined: Hops::from_vec(joined), ..found })
     }
@@ -87,7 +117,97 @@ impl<'a> Search<'a> {
     /// What lies by position, if all that takes it can.
     fn finish(mut self) -> Option<ByPosition> {
         self.follow_main();
-        self.takes_positions().then(|| self.with_operands())
+        self.takes_positions().then(|| self.with_operands(Hops::new()))
+    }
+
+    /// What lies by position if what is needed for all columns is laid out, as far as it has one value between positions; `None`
+    /// if that saves little.
+    fn finish_laying_out(mut self) -> Option<ByPosition> {
+        self.follow_main();
+        let saves = |search: &Self, laid_out: usize| search.saved_flops() >= SCATTER_FLOPS * laid_out as f64;
+        if !saves(&self, 1) {
+            return None;
+        }
+        let laid_out = self.leave_out();
+        saves(&self, laid_out.len()).then(|| self.with_operands(laid_out))
+    }
+
+    /// Whether what was found lies by position, and nothing but what is laid out is needed for all columns.
+    fn has_found(mut self, found: &ByPosition) -> bool {
+        if found.laid_out.is_empty() {
+            return self.takes_positions();
+        }
+        self.leave_out() == found.laid_out && self.found == found.members
+    }
+
+    /// Takes out of what was found by position all that is needed for all columns, unless it has one value between positions.
+    /// What is left and needed for all columns: members that are not computed cell by cell, others that do not lie by position,
+    /// and roots cannot take it as it lies. Ascending.
+    fn leave_out(&mut self) -> Hops {
+        let (operator, uniform) = (self.operator, self.uniform());
+        let Operator { members, roots, .. } = operator;
+        let mut needed: Hops = roots.iter().copied().filter(|&root| self.has(root) && !self.is_sparse(root)).collect();
+        for &id in members.iter().rev() {
+            if needed.contains(&id) && !uniform.contains(id) {
+                self.found.retain(|found| *found != id);
+                needed.retain(|needed| *needed != id);
+            }
+            if !self.takes(id) {
+                let read = self.context.hop(id).inputs.iter().map(|&input| self.read_through(input));
+                let new =
+                    read.filter(|&input| self.has(input) && self.is_needed_by(id, input) && !needed.contains(&input));
+                let new: SmallVec<[HopId; 4]> = new.collect();
+                needed.extend(new);
+            }
+        }
+        needed.sort_unstable();
+        needed.dedup();
+        needed
+    }
+
+    /// Whether a member takes what it reads of values by position as it lies.
+    fn takes(&self, id: HopId) -> bool {
+        if self.is_by_cell(id) { self.found.binary_search(&id).is_ok() } else { self.suits(id) }
+    }
+
+    /// Whether a member that cannot take all that it reads as it lies needs this one for all columns: of a sum over rows
+    /// the left factor may lie by position, if it is zero elsewhere.
+    fn is_needed_by(&self, id: HopId, input: HopId) -> bool {
+        match transposed_product(self.context, id) {
+            Some((left, _)) => input != left || !self.is_sparse(left) || self.context.limits.strict_ieee,
+            None => true,
+        }
+    }
+
+    /// What has one value between positions, of the main input, those joined with it, and members: scalars and values of rows are the
+    /// same for all columns, and so is what is computed cell by cell of nothing else.
+    fn uniform(&self) -> EntitySet<HopId> {
+        let main = self.context.hop(self.main).size;
+        let mut uniform: EntitySet<HopId> = EntitySet::new();
+        self.zeros.iter().for_each(|&id| _ = uniform.insert(id));
+        for (&id, known) in self.operator.members.iter().zip(&self.at_zero) {
+            let is_same = |&input: &HopId| {
+                let size = self.context.hop(input).size;
+                let is_by_row = size.cols == Some(1) && main.cols != Some(1);
+                !self.context.hop(input).is_matrix() || is_by_row || uniform.contains(input)
+            };
+            let is_computed = || self.is_by_cell(id) && self.context.hop(id).inputs.iter().all(is_same);
+            if known.value().is_some() || is_computed() {
+                uniform.insert(id);
+            }
+        }
+        uniform
+    }
+
+    /// What is read of an input: a transpose is read through.
+    fn read_through(&self, input: HopId) -> HopId {
+        untransposed(self.context.dag, input).unwrap_or(input)
+    }
+
+    /// The flops for a cell that are done at positions alone.
+    fn saved_flops(&self) -> f64 {
+        let flops: f64 = self.found.iter().map(|&id| self.context.operation(id).dense_flops).sum();
+        flops / cells(&self.context.hop(self.main).size).max(1.0)
     }
 
     /// Finds what is computed cell by cell of the main input.
@@ -109,8 +229,7 @@ impl<'a> Search<'a> {
     /// Whether a member that is not computed cell by cell can take positions.
     fn suits(&self, id: HopId) -> bool {
         let hop = self.context.hop(id);
-        let read = |input: HopId| untransposed(self.context.dag, input).unwrap_or(input);
-        let taken = || hop.inputs.iter().map(|&input| read(input)).filter(|&input| self.has(input));
+        let taken = || hop.inputs.iter().map(|&input| self.read_through(input)).filter(|&input| self.has(input));
         let are_sparse = || taken().all(|input| self.is_sparse(input));
         match hop.op {
             _ if taken().next().is_none() => true,
@@ -141,8 +260,8 @@ impl<'a> Search<'a> {
         matches!(self.context.hop(id).op, HopOp::AggUnary(_, Direction::Full))
     }
 
-    /// What was found, with the operands of which nothing else is read.
-    fn with_operands(mut self) -> ByPosition {
+    /// What was found, with the operands of which nothing else is read, where these values are laid out besides.
+    fn with_operands(mut self, laid_out: Hops) -> ByPosition {
         let operator = self.operator;
         for &id in operator.members.iter().rev() {
             if !self.has(id) && self.is_by_cell(id) && self.is_read_by_position(id) {
@@ -153,7 +272,9 @@ impl<'a> Search<'a> {
         let inputs = operator.inputs.iter().copied();
         let inputs =
             inputs.filter(|&id| id != self.main && self.has_dims(id) && self.is_read_by_position(id)).collect();
-        ByPosition { members: self.found, inputs, joined: Hops::new() }
+        let takes = |&id: &HopId| !self.is_by_cell(id) && self.suits(id);
+        let takers = operator.members.iter().copied().filter(takes).collect();
+        ByPosition { members: self.found, inputs, joined: Hops::new(), laid_out, takers }
     }
 
     /// Whether values by position alone read a value, which does not leave the operator.
@@ -165,7 +286,7 @@ impl<'a> Search<'a> {
 
     /// Whether a member is a matrix of the main input's dimensions, computed cell by cell.
     fn is_by_cell(&self, id: HopId) -> bool {
-        self.has_dims(id) && is_elementwise(self.context.dag, id)
+        self.has_dims(id) && self.context.operation(id).is_element_wise
     }
 
     fn has_dims(&self, id: HopId) -> bool {

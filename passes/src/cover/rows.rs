@@ -50,8 +50,8 @@ impl Operator {
         preferred.next().or_else(|| search.largest_by_row()).or_else(|| search.largest_by_column())
     }
 
-    /// The sparsest matrix that is read by row, of those whose non-zeros are all that the operator needs of it, with what lies by
-    /// position then.
+    /// The sparsest matrix that is read by row, of those whose non-zeros are all that the operator needs of it, or else of those
+    /// of which it lays out what was computed at non-zeros, with what lies by position then.
     pub(crate) fn sparse_rows(&self, context: &Context<'_>) -> Option<(HopId, ByPosition)> {
         let is_sparse = |&id: &HopId| sparsity(context, id) < 1.0;
         if !self.inputs.iter().any(is_sparse) {
@@ -67,7 +67,10 @@ impl Operator {
             widest.then(sparsity(context, one).total_cmp(&sparsity(context, other))).then(one.cmp(&other))
         });
         sparse.dedup();
-        sparse.into_iter().find_map(|id| Some((id, self.by_position(context, id)?)))
+        let find = |find: fn(&Self, &Context<'_>, HopId) -> Option<ByPosition>| {
+            sparse.iter().find_map(|&id| Some((id, find(self, context, id)?)))
+        };
+        find(Operator::by_position).or_else(|| find(Operator::laid_out))
     }
 
     /// The rows that an operator goes through, which ends in its first root; none where they are unknown.

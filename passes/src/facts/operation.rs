@@ -23,6 +23,8 @@ pub struct Operation {
     pub(crate) class: OperationClass,
     pub(crate) dense_flops: f64,
     pub(crate) is_sequence: bool,
+    /// Whether it computes the cells of a matrix one by one.
+    pub(crate) is_element_wise: bool,
     /// Whether rows of its result are as long as those of its operands, if these are of any length.
     pub(crate) keeps_length: bool,
     /// What an operation takes where it is one of a product row after row.
@@ -39,6 +41,7 @@ impl Default for Operation {
             class: OperationClass::Arithmetic,
             dense_flops: 0.0,
             is_sequence: false,
+            is_element_wise: false,
             keeps_length: false,
             product_share: 1.0,
             unfolded: 0.0,
@@ -51,11 +54,13 @@ impl Operation {
     /// What there is to know of an operator.
     pub fn of(dag: &HopDag, id: HopId) -> Self {
         let is_sequence = matches!(dag[id].op, HopOp::DataGen(_)) && literal_sequence(dag, id).is_some();
+        let is_element_wise = is_elementwise(dag, id);
         Operation {
             class: class_of(dag, id),
             dense_flops: flops_of(dag, id),
             is_sequence,
-            keeps_length: is_elementwise(dag, id) || matches!(dag[id].op, HopOp::Reorg(_) | HopOp::Cumulative(_)),
+            is_element_wise,
+            keeps_length: is_element_wise || matches!(dag[id].op, HopOp::Reorg(_) | HopOp::Cumulative(_)),
             product_share: if multiplies_short_rows(dag, id) { IN_REGISTER_SHARE } else { 1.0 },
             unfolded: unfolded(dag, id),
             values_beside_one: values_beside_one(dag, id),

@@ -7,7 +7,8 @@ use super::entry::{ByMember, Member};
 use super::search::PartitionSearch;
 use super::space::SearchSpace;
 use crate::template::{TEMPLATES, Template};
-use fuseline_ir::hop::{HopId, HopOp};
+use fuseline_ir::Space;
+use fuseline_ir::hop::{Hop, HopId, HopOp};
 use fuseline_ir::ops::{BinaryOp, BinaryZero};
 
 /// The least share of their cells that operators visit.
@@ -104,8 +105,8 @@ impl DrivenShares<'_, '_> {
     fn determined(&self, id: HopId) -> f64 {
         let hop = self.space.search.context.hop(id);
         match hop.op {
-            HopOp::Binary(op) | HopOp::Outer(op) if needs_all(op) => self.all(&hop.inputs),
-            HopOp::Nary(op) if op.fold().is_none_or(needs_all) => self.all(&hop.inputs),
+            HopOp::Binary(op) | HopOp::Outer(op) if needs_all(op) => self.all(hop),
+            HopOp::Nary(op) if op.fold().is_none_or(needs_all) => self.all(hop),
             HopOp::Index => self.input(hop.inputs[0]),
             HopOp::DataGen(_) | HopOp::Parameterized { .. } => 1.0,
             _ => self.any(&hop.inputs),
@@ -118,10 +119,15 @@ impl DrivenShares<'_, '_> {
         shares.fold(1.0, f64::min)
     }
 
-    /// Where all operands together determine the result; a scalar is the same everywhere.
-    fn all(&self, inputs: &[HopId]) -> f64 {
+    /// Where all operands together determine the result: a scalar is the same everywhere, and a value of a row in all of its
+    /// columns, which makes what is computed of positions another value between them, but one alone.
+    fn all(&self, hop: &Hop) -> f64 {
         let context = self.space.search.context;
-        let matrices = inputs.iter().filter(|&&id| context.hop(id).is_matrix());
+        let is_by_row = |id: HopId| {
+            let goes_by_rows = self.template.ttype().space() == Space::Rows;
+            goes_by_rows && context.hop(id).size.cols == Some(1) && hop.size.cols != Some(1)
+        };
+        let matrices = hop.inputs.iter().filter(|&&id| context.hop(id).is_matrix() && !is_by_row(id));
         matrices.map(|&id| self.input(id)).fold(0.0, f64::max)
     }
 

@@ -61,6 +61,36 @@ unsafe fn gather_run<V: Vector>(values: *const f64, columns: *const u32, len: us
     }
 }
 
+/// `out[r, columns[p]] = a[p]` for every position `p` of row `r`, and `out[r, j] = b[r, 0]` in all other columns.
+#[inline(always)]
+pub(crate) unsafe fn scatter<V: Vector>(a: CsrRows, cols: usize, b: Rows, out: *mut f64, out_row: usize) {
+    // SAFETY: passed on to the caller; registers stay within the columns, the last one by a mask.
+    unsafe {
+        for row in 0..a.rows {
+            let out = out.add(row * out_row);
+            fill::<V>(*b.pointer(row), cols, out);
+            for position in a.positions(row) {
+                *out.add(*a.columns.add(position) as usize) = *a.values.add(position);
+            }
+        }
+    }
+}
+
+/// `out[i] = value`.
+#[inline(always)]
+unsafe fn fill<V: Vector>(value: f64, len: usize, out: *mut f64) {
+    // SAFETY: passed on to the caller; the last register is masked.
+    unsafe {
+        let (value, whole) = (V::splat(value), len - len % V::LANES);
+        for start in (0..whole).step_by(V::LANES) {
+            V::store(value, out.add(start));
+        }
+        if whole < len {
+            V::store_first(value, out.add(whole), V::first(len - whole));
+        }
+    }
+}
+
 /// The largest of some columns; 0 of none. The least instruction set of this architecture has no maximum of such numbers.
 #[inline(always)]
 pub(crate) unsafe fn largest(count: usize, columns: *const u32, out: *mut u32) {

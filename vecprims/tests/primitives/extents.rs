@@ -118,6 +118,18 @@ const CALLS: &[(&str, usize, Call)] = &[
     ("sparse_gather out", 5, |p, len| {
         p.sparse_gather(&[2, 3, 7], &COLUMNS, Tile::new(&values(18), 9), &mut values(len));
     }),
+    ("sparse_scatter a", 5, |p, len| {
+        p.sparse_scatter(sparse(&values(len)), 9, Tile::new(&values(2), 1), TileMut::new(&mut values(18), 9));
+    }),
+    ("sparse_scatter b", 2, |p, len| {
+        p.sparse_scatter(sparse(&values(5)), 9, Tile::new(&values(len), 1), TileMut::new(&mut values(18), 9));
+    }),
+    ("sparse_scatter out", 18, |p, len| {
+        p.sparse_scatter(sparse(&values(5)), 9, Tile::new(&values(2), 1), TileMut::new(&mut values(len), 9));
+    }),
+    ("sparse_scatter cols", 9, |p, cols| {
+        p.sparse_scatter(sparse(&values(5)), cols, Tile::new(&values(2), 1), TileMut::new(&mut values(18), 9));
+    }),
     ("sparse_dot_product b", 2 * 9 - 1 + 1, |p, len| {
         p.sparse_dot_product(sparse(&values(5)), Tile::new(&values(len), 9), TileMut::new(&mut values(2), 1));
     }),

@@ -85,6 +85,26 @@ fn positions_get_the_value_of_their_row_or_column() {
 }
 
 #[test]
+fn sparse_rows_are_laid_out_beside_one_value_each() {
+    cases(|csr, rows, width, u, start| {
+        let (fill_row, out_row) = (if width % 2 == 0 { 0 } else { COLS }, COLS + width);
+        let start = &start[..rows * out_row + 1];
+        let mut expected = start.to_vec();
+        for index in 0..rows {
+            expected[index * out_row..][..COLS].fill(u[index * fill_row]);
+            for position in csr.positions(index) {
+                expected[index * out_row + csr.columns[position] as usize] = csr.values[position];
+            }
+        }
+        for table in all_primitives() {
+            let mut out = start.to_vec();
+            table.sparse_scatter(csr.tile(), COLS, Tile::new(u, fill_row), TileMut::new(&mut out, out_row));
+            assert_same(&out, &expected, || format!("sparse_scatter on {}, {rows} rows", table.isa()));
+        }
+    });
+}
+
+#[test]
 fn sparse_rows_times_matrices_go_position_by_position() {
     cases(check_products);
 }
