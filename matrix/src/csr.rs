@@ -485,14 +485,17 @@ impl Csr {
     pub fn without_stored_zeros_in(&self, pool: &Arc<BufferPool>) -> Csr {
         let ranges = self.even_ranges(self.nnz().div_ceil(COPIED_NON_ZEROS).max(1));
         let heights: Vec<usize> = ranges.iter().map(ExactSizeIterator::len).collect();
+        // Where memory lies is found out once, and not for each row.
+        let (offsets, all_columns, all_values) = (self.row_offsets(), self.columns(), self.values());
         let lengths = |block: usize, out: &mut [usize]| {
-            for (length, row) in out.iter_mut().zip(ranges[block].clone()) {
-                *length = count_nonzeros(self.row(row).1);
+            let rows = offsets[ranges[block].start..=ranges[block].end].windows(2);
+            for (length, bounds) in out.iter_mut().zip(rows) {
+                *length = count_nonzeros(&all_values[bounds[0]..bounds[1]]);
             }
         };
         let fill = |block: usize, columns: &mut [u32], values: &mut [f64]| {
-            let positions = self.row_offsets()[ranges[block].start]..self.row_offsets()[ranges[block].end];
-            let run = SparseRow { columns: &self.columns()[positions.clone()], values: &self.values[positions] };
+            let positions = offsets[ranges[block].start]..offsets[ranges[block].end];
+            let run = SparseRow { columns: &all_columns[positions.clone()], values: &all_values[positions] };
             run.write_nonzeros(columns, values);
         };
         Csr::build_in(pool, self.cols, &heights, lengths, fill)

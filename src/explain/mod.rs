@@ -19,8 +19,8 @@ mod tests;
 
 use document::{DOCUMENT_VERSION, ExplainDocument, ExplainedDag};
 use drawing::Drawing;
+use fuseline_ir::cplan::CPlan;
 use fuseline_ir::hop::HopDag;
-use fuseline_passes::construct::{ConstructedPlan, CoverInput};
 use fuseline_passes::explain::{memo_text, operator_legend, report, report_text};
 use fuseline_passes::memory::{bytes_text, estimate_memory};
 use fuseline_passes::pipeline::Stage;
@@ -143,8 +143,8 @@ impl StagePrinter {
                 let dag = selection.context.dag;
                 report_text(dag, &report(selection)) + &operator_legend(dag, selection.plan)
             }
-            (ExplainStage::Cplan, CompileStage::Fusion(Stage::Constructed(dag, plans, rejections))) => {
-                let mut text: String = plans.iter().map(|plan| plan_text(dag, plan)).collect();
+            (ExplainStage::Cplan, CompileStage::Fusion(Stage::Constructed(_, plans, rejections))) => {
+                let mut text: String = plans.iter().map(|plan| plan_text(&plan.cplan)).collect();
                 for rejection in *rejections {
                     writeln!(text, "# left unfused: {}", rejection.reason).expect("strings take writes");
                 }
@@ -168,17 +168,11 @@ impl StagePrinter {
     }
 }
 
-/// A plan and, where its main input is sparse and units of it run another form, that form.
-fn plan_text(dag: &HopDag, plan: &ConstructedPlan) -> String {
-    let is_sparse = |input: &CoverInput| match *input {
-        CoverInput::Hop(hop) | CoverInput::Transpose(hop) | CoverInput::Scalar(hop) => {
-            dag[hop].size.format().is_sparse()
-        }
-    };
-    let form = plan.inputs.first().filter(|&main| is_sparse(main)).and_then(|_| plan.cplan.sparse_form());
-    match form {
-        Some(Cow::Owned(form)) => format!("{}\n# units of sparse rows run\n{}\n", *plan.cplan, *form),
-        Some(Cow::Borrowed(_)) | None => format!("{}\n", *plan.cplan),
+/// A plan and, where units of sparse rows run another form of it, that form.
+fn plan_text(plan: &CPlan) -> String {
+    match plan.sparse_form() {
+        Some(Cow::Owned(form)) => format!("{plan}\n# units of sparse rows run\n{form}\n"),
+        Some(Cow::Borrowed(_)) | None => format!("{plan}\n"),
     }
 }
 

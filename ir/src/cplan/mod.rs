@@ -168,8 +168,8 @@ pub enum CNode {
     DotProduct(CNodeId, CNodeId),
     /// Row: a vector of length l times a whole side matrix (l x k). A vector of length k.
     VectMatMult(CNodeId, CInputId),
-    /// Row: a vector that has one cell per position of a sparse main row, laid out for all columns, with a scalar in those
-    /// without a position. A vector of its length. The form for sparse units alone has such nodes ([`CPlan::sparse_form`]).
+    /// Row: a vector that has one cell per position of a sparse main row, laid out for all columns of the main input, with a
+    /// scalar in those without a position. A vector. The form for sparse units alone has such nodes ([`CPlan::sparse_form`]).
     Scatter(CNodeId, CNodeId),
     /// Row: what is computed of the windows of an image, which is a vector. A vector.
     Windows(WindowOp, CNodeId, Windows),

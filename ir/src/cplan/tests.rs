@@ -795,7 +795,15 @@ fn what_fills_is_laid_out_after_it_is_computed() {
             "%0 = main\n%1 = side_row in1\n%2 = plus %0, %1\n%3 = exp %2\n%4 = literal 1.0\n%5 = scatter %3, %4\n\
              %6 = vect_mat_mult %5, in2\nout %6",
         ),
-        // So is a row that is joined, for whatever reads it besides.
+        // So is a row that is joined, for whatever reads it besides, and what is computed of it alone.
+        (
+            "row_agg",
+            "%0 = main\n%1 = side_row in1\n%2 = plus %0, %1\n%3 = exp %2\n%4 = row_agg.max %3\n%5 = abs %1\n%6 = row_cumulative.sum %5\n\
+             %7 = row_agg.sum %6\n%8 = plus %4, %7\nout %8",
+            "%0 = main\n%1 = side_row in1\n%2 = plus %0, %1\n%3 = exp %2\n%4 = literal 1.0\n%5 = scatter %3, %4\n%6 = row_agg.max %5\n\
+             %7 = abs %1\n%8 = literal 0.0\n%9 = scatter %7, %8\n%10 = row_cumulative.sum %9\n%11 = row_agg.sum %10\n\
+             %12 = plus %6, %11\nout %12",
+        ),
         (
             "row_agg",
             "%0 = main\n%1 = side_row in1\n%2 = plus %0, %1\n%3 = exp %2\n%4 = row_agg.max %3\n%5 = row_cumulative.sum %1\n\

@@ -157,9 +157,6 @@ impl Verifier<'_> {
             }
             CNode::Scatter(operand, elsewhere) => {
                 self.vector(id, operand);
-                let is_whole_row = matches!(self.plan.nodes[operand], CNode::SideRow(_, ColumnRange::All));
-                let message = format!("{operand} must be as long as a row of the main input");
-                self.errors.check(self.shapes.is_long(operand) || is_whole_row, id, message);
                 let message = format!("{elsewhere} is a vector where a scalar is needed");
                 self.errors.check(self.length(elsewhere).is_none(), id, message);
             }

@@ -43,22 +43,18 @@ impl Operator {
     /// The values that lie by position if the operator goes over the non-zeros of the rows of `main`; `None` if it cannot,
     /// since it needs all columns of them, or of what is computed of them cell by cell.
     pub(crate) fn by_position(&self, context: &Context<'_>, main: HopId) -> Option<ByPosition> {
-        self.found_by_position(context, main, |search| search.finish())
+        self.found_by_position(context, main, false)
     }
 
     /// The values that lie by position where some of them are laid out, for members that need all columns; `None` if little
     /// is saved by that.
     pub(crate) fn laid_out(&self, context: &Context<'_>, main: HopId) -> Option<ByPosition> {
-        self.found_by_position(context, main, |search| search.finish_laying_out())
+        self.found_by_position(context, main, true)
     }
 
-    /// What a search finds with the main input alone, or else with others that are joined with it.
-    fn found_by_position(
-        &self,
-        context: &Context<'_>,
-        main: HopId,
-        finish: fn(Search<'_>) -> Option<ByPosition>,
-    ) -> Option<ByPosition> {
+    /// What a search finds, laying values out or not, with the main input alone, or else with others that are joined with it.
+    fn found_by_position(&self, context: &Context<'_>, main: HopId, lays_out: bool) -> Option<ByPosition> {
+        let finish = |search: Search<'_>| if lays_out { search.finish_laying_out() } else { search.finish() };
         if let Some(alone) = finish(Search::new(context, self, main, &[main])) {
             return Some(alone);
         }
