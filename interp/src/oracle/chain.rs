@@ -1,5 +1,5 @@
-//! Chains of matrix products and scalings. Plans may regroup them outside of strict IEEE arithmetic, and all orders
-//! agree up to roundings as long as no partial result overflows, underflows, or is not finite.
+//! Chains of matrix products and scalings, and of element-wise multiplications. Plans may regroup them outside of strict IEEE
+//! arithmetic, and all orders agree up to roundings as long as no partial result overflows, underflows, or is not finite.
 
 use super::aggregate::gamma;
 use super::cell::OracleCell;
@@ -7,7 +7,7 @@ use super::taint::Taint;
 use super::value::{OracleMatrix, OracleValue};
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::hop::{HopDag, HopId, HopOp, ReorgOp};
-use fuseline_ir::ops::BinaryOp;
+use fuseline_ir::ops::{BinaryOp, UnaryOp};
 
 /// Products beyond these magnitudes come too close to overflow and to subnormal numbers, whatever they sum up.
 const SAFE: std::ops::RangeInclusive<f64> = 1e-280..=1e280;
@@ -37,6 +37,7 @@ struct Chain {
 /// The value of a product or scaling, given what the order gives that was written: where it ends a chain, cells may be
 /// rounded as in any other order, and are tainted where the order matters.
 pub(super) fn in_any_order(dag: &HopDag, end: HopId, written: OracleMatrix, values: &Values) -> OracleMatrix {
+    let written = multiplied_in_any_order(dag, end, written, values);
     let chain = chain(dag, end, values);
     if chain.factors.len() <= 2 || !chain.has_product {
         return written;
@@ -45,6 +46,46 @@ pub(super) fn in_any_order(dag: &HopDag, end: HopId, written: OracleMatrix, valu
     let relative = gamma(chain.roundings + chain.factors.len());
     let cells = written.cells.into_iter().map(|cell| regrouped(cell, relative).with_taint(taint)).collect();
     OracleMatrix { cells, ..written }
+}
+
+/// The value of a multiplication of cells: where it ends a chain of three factors or more, those cells are tainted in which some
+/// of these may come too close to what is not finite or normal before others do, one that is zero among them.
+fn multiplied_in_any_order(dag: &HopDag, end: HopId, written: OracleMatrix, values: &Values) -> OracleMatrix {
+    let factors = cell_factors(dag, end);
+    if factors.len() < 3 {
+        return written;
+    }
+    let taint = |i: usize, j: usize| {
+        let cells = factors.iter().filter_map(|&factor| cell_of(values[factor].as_ref()?, i, j));
+        let (least, greatest) = products(cells.map(|cell| extremes(std::iter::once(cell.value().abs()))));
+        if SAFE.contains(&least) && SAFE.contains(&greatest) { Taint::NONE } else { Taint::DEFAULT_ARITHMETIC }
+    };
+    OracleMatrix::from_fn(written.rows, written.cols, |i, j| written.get(i, j).with_taint(taint(i, j)))
+}
+
+/// What is multiplied cell by cell, through multiplications and squares.
+fn cell_factors(dag: &HopDag, end: HopId) -> Vec<HopId> {
+    let (mut factors, mut pending) = (Vec::new(), vec![end]);
+    while let Some(id) = pending.pop() {
+        let (inputs, is_short) = (&dag[id].inputs, factors.len() + pending.len() < MAX_FACTORS);
+        match dag[id].op {
+            HopOp::Binary(BinaryOp::Mult) if is_short => pending.extend(inputs),
+            HopOp::Unary(UnaryOp::Pow2) if is_short && id != end => pending.extend([inputs[0]; 2]),
+            _ => factors.push(id),
+        }
+    }
+    factors
+}
+
+/// The cell of a factor that is multiplied in row `i` and column `j`: vectors and scalars are repeated.
+fn cell_of(factor: &OracleValue, i: usize, j: usize) -> Option<OracleCell> {
+    match factor {
+        OracleValue::Matrix(matrix) => {
+            Some(matrix.get(if matrix.rows == 1 { 0 } else { i }, if matrix.cols == 1 { 0 } else { j }))
+        }
+        OracleValue::Scalar(cell) => Some(*cell),
+        OracleValue::Text(_) => None,
+    }
 }
 
 /// A cell with the error of other orders. What one of them adds up without rounding, another may round, term by term.
@@ -56,14 +97,17 @@ fn regrouped(cell: OracleCell, relative: f64) -> OracleCell {
 
 /// Whether a partial result may come too close to what is not finite or normal.
 fn order_matters(chain: &Chain, values: &Values) -> bool {
-    let (mut least, mut greatest) = (1.0, 1.0);
-    for factor in &chain.factors {
-        let Some(OracleValue::Matrix(matrix)) = &values[factor.id] else { continue };
-        let (low, high) = magnitudes(matrix, factor.is_divisor);
-        least *= low;
-        greatest *= high;
-    }
+    let of_factor = |factor: &Factor| match &values[factor.id] {
+        Some(OracleValue::Matrix(matrix)) => Some(magnitudes(matrix, factor.is_divisor)),
+        _ => None,
+    };
+    let (least, greatest) = products(chain.factors.iter().filter_map(of_factor));
     !(SAFE.contains(&least) && SAFE.contains(&greatest))
+}
+
+/// The products of the smallest and of the largest magnitudes of some factors.
+fn products(magnitudes: impl Iterator<Item = (f64, f64)>) -> (f64, f64) {
+    magnitudes.fold((1.0, 1.0), |(least, greatest): (f64, f64), (low, high)| (least * low, greatest * high))
 }
 
 /// What is multiplied, through products, scalings and transposes of these.
@@ -102,11 +146,16 @@ fn is_scaling(inputs: &[HopId], values: &Values) -> bool {
     }
 }
 
-/// The magnitudes of the smallest and the largest cell, zeros left out, 1 included; NaN counts as infinite. Of a
-/// divisor they are those of the reciprocals, where a zero counts as infinite.
+/// The magnitudes of the smallest and the largest cell. Of a divisor they are those of the reciprocals, where a zero counts as
+/// infinite.
 fn magnitudes(matrix: &OracleMatrix, is_divisor: bool) -> (f64, f64) {
     let magnitude = |value: f64| if is_divisor { value.abs().recip() } else { value.abs() };
-    let cells = matrix.cells.iter().map(|cell| magnitude(cell.value())).filter(|&magnitude| magnitude != 0.0);
+    extremes(matrix.cells.iter().map(|cell| magnitude(cell.value())))
+}
+
+/// The smallest and the largest of some magnitudes, zeros left out, 1 included; NaN counts as infinite.
+fn extremes(magnitudes: impl Iterator<Item = f64>) -> (f64, f64) {
     let number = |magnitude: f64| if magnitude.is_nan() { f64::INFINITY } else { magnitude };
-    cells.map(number).fold((1.0, 1.0), |(low, high): (f64, f64), cell| (low.min(cell), high.max(cell)))
+    let magnitudes = magnitudes.filter(|&magnitude| magnitude != 0.0).map(number);
+    magnitudes.fold((1.0, 1.0), |(low, high): (f64, f64), magnitude| (low.min(magnitude), high.max(magnitude)))
 }
