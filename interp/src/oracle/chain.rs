@@ -4,7 +4,7 @@
 use super::aggregate::gamma;
 use super::cell::OracleCell;
 use super::taint::Taint;
-use super::value::{OracleMatrix, OracleValue};
+use super::value::{Operand, OracleMatrix, OracleValue};
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::hop::{HopDag, HopId, HopOp, ReorgOp};
 use fuseline_ir::ops::{BinaryOp, UnaryOp};
@@ -55,10 +55,11 @@ fn multiplied_in_any_order(dag: &HopDag, end: HopId, written: OracleMatrix, valu
     if factors.len() < 3 {
         return written;
     }
+    let factors: Vec<Operand<'_>> =
+        factors.into_iter().filter_map(|factor| Operand::of(values[factor].as_ref()?)).collect();
     let taint = |i: usize, j: usize| {
-        let cells = factors.iter().filter_map(|&factor| cell_of(values[factor].as_ref()?, i, j));
-        let (least, greatest) = products(cells.map(|cell| extremes(std::iter::once(cell.value().abs()))));
-        if SAFE.contains(&least) && SAFE.contains(&greatest) { Taint::NONE } else { Taint::DEFAULT_ARITHMETIC }
+        let magnitudes = factors.iter().map(|factor| extremes(std::iter::once(factor.get(i, j).value().abs())));
+        if are_safe(products(magnitudes)) { Taint::NONE } else { Taint::DEFAULT_ARITHMETIC }
     };
     OracleMatrix::from_fn(written.rows, written.cols, |i, j| written.get(i, j).with_taint(taint(i, j)))
 }
@@ -77,17 +78,6 @@ fn cell_factors(dag: &HopDag, end: HopId) -> Vec<HopId> {
     factors
 }
 
-/// The cell of a factor that is multiplied in row `i` and column `j`: vectors and scalars are repeated.
-fn cell_of(factor: &OracleValue, i: usize, j: usize) -> Option<OracleCell> {
-    match factor {
-        OracleValue::Matrix(matrix) => {
-            Some(matrix.get(if matrix.rows == 1 { 0 } else { i }, if matrix.cols == 1 { 0 } else { j }))
-        }
-        OracleValue::Scalar(cell) => Some(*cell),
-        OracleValue::Text(_) => None,
-    }
-}
-
 /// A cell with the error of other orders. What one of them adds up without rounding, another may round, term by term.
 fn regrouped(cell: OracleCell, relative: f64) -> OracleCell {
     let is_rounded = !cell.exact && cell.radius.is_finite() && cell.magnitude.is_finite();
@@ -101,8 +91,12 @@ fn order_matters(chain: &Chain, values: &Values) -> bool {
         Some(OracleValue::Matrix(matrix)) => Some(magnitudes(matrix, factor.is_divisor)),
         _ => None,
     };
-    let (least, greatest) = products(chain.factors.iter().filter_map(of_factor));
-    !(SAFE.contains(&least) && SAFE.contains(&greatest))
+    !are_safe(products(chain.factors.iter().filter_map(of_factor)))
+}
+
+/// Whether neither the smallest nor the largest of some products comes too close to what is not finite or normal.
+fn are_safe((least, greatest): (f64, f64)) -> bool {
+    SAFE.contains(&least) && SAFE.contains(&greatest)
 }
 
 /// The products of the smallest and of the largest magnitudes of some factors.

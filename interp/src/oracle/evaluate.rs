@@ -3,7 +3,7 @@
 use super::aggregate::{aggregate, cumulative, dot};
 use super::cell::OracleCell;
 use super::chain::in_any_order;
-use super::value::{OracleMatrix, OracleValue};
+use super::value::{Operand, OracleMatrix, OracleValue};
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::Value;
 use fuseline_ir::hop::{CastOp, Function, FusedOp, Hop, HopDag, HopId, HopOp, HopOutput, NaryOp, ShapeOp};
@@ -105,27 +105,6 @@ pub(super) struct Evaluation<'a> {
     values: &'a SecondaryMap<HopId, Option<OracleValue>>,
 }
 
-/// Cells of a matrix, or of a scalar that repeats.
-#[derive(Clone, Copy)]
-pub(super) enum Operand<'a> {
-    /// The cells of a matrix.
-    Matrix(&'a OracleMatrix),
-    /// One cell everywhere.
-    Scalar(OracleCell),
-}
-
-impl Operand<'_> {
-    /// The cell for (i, j) of a result that may be larger in a direction in which the operand has one cell.
-    pub(super) fn get(&self, i: usize, j: usize) -> OracleCell {
-        match self {
-            Operand::Scalar(cell) => *cell,
-            Operand::Matrix(matrix) => {
-                matrix.get(if matrix.rows == 1 { 0 } else { i }, if matrix.cols == 1 { 0 } else { j })
-            }
-        }
-    }
-}
-
 impl<'a> Evaluation<'a> {
     fn run(&self) -> Result<OracleValue, OracleError> {
         Ok(match &self.hop.op {
@@ -225,11 +204,7 @@ impl<'a> Evaluation<'a> {
     }
 
     pub(super) fn operand(&self, position: usize) -> Result<Operand<'a>, OracleError> {
-        match self.input(position) {
-            OracleValue::Scalar(cell) => Ok(Operand::Scalar(*cell)),
-            OracleValue::Matrix(matrix) => Ok(Operand::Matrix(matrix)),
-            OracleValue::Text(_) => Err(self.unsupported()),
-        }
+        Operand::of(self.input(position)).ok_or_else(|| self.unsupported())
     }
 
     pub(super) fn operands<const COUNT: usize>(&self) -> Result<[Operand<'a>; COUNT], OracleError> {

@@ -1,9 +1,9 @@
 //! Functions with named arguments: sorting, selection, contingency tables, positions of extremes.
 
 use super::cell::OracleCell;
-use super::evaluate::{Evaluation, Operand, OracleError};
+use super::evaluate::{Evaluation, OracleError};
 use super::rules::may_differ_in_order;
-use super::value::{OracleMatrix, OracleValue};
+use super::value::{Operand, OracleMatrix, OracleValue};
 use fuseline_ir::hop::Function;
 use std::cmp::Ordering;
 

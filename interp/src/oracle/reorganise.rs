@@ -1,8 +1,8 @@
 //! Operators that move cells: ranges, concatenation, reorganisation, and matrices made from scalars.
 
 use super::cell::OracleCell;
-use super::evaluate::{Evaluation, Operand, OracleError};
-use super::value::{OracleMatrix, OracleValue};
+use super::evaluate::{Evaluation, OracleError};
+use super::value::{Operand, OracleMatrix, OracleValue};
 use fuseline_ir::hop::infer::seq_length;
 use fuseline_ir::hop::{DataGenOp, NaryOp, ReorgOp};
 use fuseline_ir::ops::BinaryOp;

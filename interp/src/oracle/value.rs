@@ -28,6 +28,36 @@ pub enum OracleValue {
     Text(String),
 }
 
+/// Cells of a matrix, or of a scalar that repeats.
+#[derive(Clone, Copy)]
+pub(super) enum Operand<'a> {
+    /// The cells of a matrix.
+    Matrix(&'a OracleMatrix),
+    /// One cell everywhere.
+    Scalar(OracleCell),
+}
+
+impl<'a> Operand<'a> {
+    /// The cells of a value; none of a text.
+    pub(super) fn of(value: &'a OracleValue) -> Option<Self> {
+        match value {
+            OracleValue::Scalar(cell) => Some(Operand::Scalar(*cell)),
+            OracleValue::Matrix(matrix) => Some(Operand::Matrix(matrix)),
+            OracleValue::Text(_) => None,
+        }
+    }
+
+    /// The cell for (i, j) of a result that may be larger in a direction in which the operand has one cell.
+    pub(super) fn get(&self, i: usize, j: usize) -> OracleCell {
+        match self {
+            Operand::Scalar(cell) => *cell,
+            Operand::Matrix(matrix) => {
+                matrix.get(if matrix.rows == 1 { 0 } else { i }, if matrix.cols == 1 { 0 } else { j })
+            }
+        }
+    }
+}
+
 /// A result that no legal evaluation gives.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]

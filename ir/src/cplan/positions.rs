@@ -13,6 +13,8 @@
 //! sees them, so that for it there is one main row, with zeros where Y alone has a position.
 
 mod scatter;
+#[cfg(test)]
+mod tests;
 
 use super::{CInputId, CNode, CNodeId, COutput, CPlan, ColumnRange, Shapes};
 use crate::ops::Known;

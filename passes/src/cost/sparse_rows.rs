@@ -42,12 +42,16 @@ impl SparseRows {
         self.main.as_ref().is_some_and(|(_, found)| found.contains(id))
     }
 
+    /// Whether a member takes values that lie by position as they lie, if it reads any.
+    fn takes(&self, member: HopId) -> bool {
+        self.main.as_ref().is_none_or(|(_, found)| found.takes(member))
+    }
+
     /// Whether a member walks through the non-zeros of an input where it reads this value: the input itself, or what is
     /// computed of the main one's.
     pub(super) fn walks_through(&self, input: HopId, member: HopId, value: HopId) -> bool {
-        let is_taken = || self.main.as_ref().is_none_or(|(_, found)| found.takes(member));
         if self.is_main(input) {
-            (value == input || self.lies_by_position(value)) && is_taken()
+            (value == input || self.lies_by_position(value)) && self.takes(member)
         } else {
             value == input
         }
@@ -60,8 +64,7 @@ impl SparseRows {
             return self.share_of_value(context, id);
         }
         let hop = context.hop(id);
-        let takes = self.main.as_ref().is_some_and(|(_, found)| found.takes(id));
-        if !takes || !matches!(hop.op, HopOp::MatMul | HopOp::AggUnary(..) | HopOp::Reorg(_)) {
+        if !self.takes(id) || !matches!(hop.op, HopOp::MatMul | HopOp::AggUnary(..) | HopOp::Reorg(_)) {
             return 1.0;
         }
         let read = |input: HopId| untransposed(context.dag, input).unwrap_or(input);
@@ -134,10 +137,7 @@ impl SparseRows {
 
     /// The cache lines that a non-zero adds to, where a member sums up what lies by position.
     fn lines_of_sum(&self, context: &Context<'_>, id: HopId) -> Option<f64> {
-        if !self.main.as_ref().is_some_and(|(_, found)| found.takes(id)) {
-            return None;
-        }
-        let by_position = |id: HopId| self.is_main(id) || self.lies_by_position(id);
+        let by_position = |input: HopId| self.takes(id) && (self.is_main(input) || self.lies_by_position(input));
         let inputs = &context.hop(id).inputs;
         if is_column_aggregate(context, id) {
             return by_position(inputs[0]).then_some(1.0);
@@ -155,8 +155,7 @@ impl SparseRows {
     /// What the products of non-zeros go through.
     fn passes<'o>(&'o self, context: &'o Context<'_>, operator: &'o Operator) -> impl Iterator<Item = Passes> + 'o {
         let by_position = |passes: &Passes| self.is_main(passes.rows_of) || self.lies_by_position(passes.rows_of);
-        let takes = |id: &&HopId| self.main.as_ref().is_some_and(|(_, found)| found.takes(**id));
-        operator.members.iter().filter(takes).filter_map(|&id| passes(context, id)).filter(by_position)
+        operator.members.iter().filter(|&&id| self.takes(id)).filter_map(|&id| passes(context, id)).filter(by_position)
     }
 
     /// The non-zeros beside which a dense input that belongs to cells of the main input's size is read by position.

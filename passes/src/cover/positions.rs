@@ -12,7 +12,7 @@ use fuseline_ir::ops::{Direction, Known};
 use smallvec::SmallVec;
 
 /// The values of an operator over rows that lie by position in units of its sparse main rows.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ByPosition {
     /// Members, ascending.
     pub(crate) members: Hops,
@@ -22,8 +22,8 @@ pub(crate) struct ByPosition {
     pub(crate) joined: Hops,
     /// What lies by position, the main input among it, and is laid out besides, for members that need all columns.
     pub(crate) laid_out: Hops,
-    /// Members that do not lie by position and take values that do: where these are not laid out for them.
-    takers: Hops,
+    /// Members that read some of that for all columns, ascending.
+    readers_of_laid_out: Hops,
 }
 
 impl ByPosition {
@@ -33,9 +33,9 @@ impl ByPosition {
         lists.iter().any(|list| list.binary_search(&id).is_ok()) || self.joined.contains(&id)
     }
 
-    /// Whether a member takes values by position, and not what is laid out.
+    /// Whether a member takes values that lie by position as they lie, if it reads any.
     pub(crate) fn takes(&self, member: HopId) -> bool {
-        self.takers.binary_search(&member).is_ok() || self.contains(member)
+        self.readers_of_laid_out.binary_search(&member).is_err()
     }
 }
 
@@ -113,7 +113,7 @@ impl<'a> Search<'a> {
     /// What lies by position, if all that takes it can.
     fn finish(mut self) -> Option<ByPosition> {
         self.follow_main();
-        self.takes_positions().then(|| self.with_operands(Hops::new()))
+        self.takes_positions().then(|| self.with_operands())
     }
 
     /// What lies by position if what is needed for all columns is laid out, as far as it has one value between positions; `None`
@@ -125,7 +125,13 @@ impl<'a> Search<'a> {
             return None;
         }
         let laid_out = self.leave_out();
-        saves(&self, laid_out.len()).then(|| self.with_operands(laid_out))
+        if !saves(&self, laid_out.len()) {
+            return None;
+        }
+        let reads = |id: HopId| self.read_by(id).any(|input| laid_out.contains(&input));
+        let members = self.operator.members.iter().copied();
+        let readers_of_laid_out = members.filter(|&id| !self.takes(id) && reads(id)).collect();
+        Some(ByPosition { laid_out, readers_of_laid_out, ..self.with_operands() })
     }
 
     /// Whether what was found lies by position, and nothing but what is laid out is needed for all columns.
@@ -149,11 +155,7 @@ impl<'a> Search<'a> {
                 needed.retain(|needed| *needed != id);
             }
             if !self.takes(id) {
-                let read = self.context.hop(id).inputs.iter().map(|&input| self.read_through(input));
-                let new =
-                    read.filter(|&input| self.has(input) && self.is_needed_by(id, input) && !needed.contains(&input));
-                let new: SmallVec<[HopId; 4]> = new.collect();
-                needed.extend(new);
+                needed.extend(self.read_by(id).filter(|&input| self.has(input) && self.is_needed_by(id, input)));
             }
         }
         needed.sort_unstable();
@@ -195,9 +197,10 @@ impl<'a> Search<'a> {
         uniform
     }
 
-    /// What is read of an input: a transpose is read through.
-    fn read_through(&self, input: HopId) -> HopId {
-        untransposed(self.context.dag, input).unwrap_or(input)
+    /// What a member reads: through transposes.
+    fn read_by(&self, id: HopId) -> impl Iterator<Item = HopId> + use<'a> {
+        let context = self.context;
+        context.hop(id).inputs.iter().map(|&input| untransposed(context.dag, input).unwrap_or(input))
     }
 
     /// The flops for a cell that are done at positions alone.
@@ -225,7 +228,7 @@ impl<'a> Search<'a> {
     /// Whether a member that is not computed cell by cell can take positions.
     fn suits(&self, id: HopId) -> bool {
         let hop = self.context.hop(id);
-        let taken = || hop.inputs.iter().map(|&input| self.read_through(input)).filter(|&input| self.has(input));
+        let taken = || self.read_by(id).filter(|&input| self.has(input));
         let are_sparse = || taken().all(|input| self.is_sparse(input));
         match hop.op {
             _ if taken().next().is_none() => true,
@@ -256,8 +259,8 @@ impl<'a> Search<'a> {
         matches!(self.context.hop(id).op, HopOp::AggUnary(_, Direction::Full))
     }
 
-    /// What was found, with the operands of which nothing else is read, where these values are laid out besides.
-    fn with_operands(mut self, laid_out: Hops) -> ByPosition {
+    /// What was found, with the operands of which nothing else is read.
+    fn with_operands(mut self) -> ByPosition {
         let operator = self.operator;
         for &id in operator.members.iter().rev() {
             if !self.has(id) && self.is_by_cell(id) && self.is_read_by_position(id) {
@@ -268,9 +271,7 @@ impl<'a> Search<'a> {
         let inputs = operator.inputs.iter().copied();
         let inputs =
             inputs.filter(|&id| id != self.main && self.has_dims(id) && self.is_read_by_position(id)).collect();
-        let takes = |&id: &HopId| !self.is_by_cell(id) && self.suits(id);
-        let takers = operator.members.iter().copied().filter(takes).collect();
-        ByPosition { members: self.found, inputs, joined: Hops::new(), laid_out, takers }
+        ByPosition { members: self.found, inputs, ..ByPosition::default() }
     }
 
     /// Whether values by position alone read a value, which does not leave the operator.
