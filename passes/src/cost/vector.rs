@@ -92,7 +92,7 @@ pub struct CostVector {
     pub work: Work,
     /// The matrices that are read.
     pub inputs: SmallVec<[InputRead; 4]>,
-    /// What it goes through anew for every row.
+    /// What it goes through anew for rows, or units of them.
     pub sweeps: SmallVec<[Sweep; 2]>,
     /// Bytes of the sums that blocks keep to themselves until they are merged; none of a single block.
     pub private_sums: f64,
@@ -569,19 +569,37 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVector {
         // It adds up the rows of the right side.
         root.op == HopOp::MatMul && root.size.rows == Some(1) && root.size.cols != Some(1)
     };
-    let sweeps = if is_fused { sweeps(context, operator) } else { SmallVec::new() };
-    let private_sums = if is_fused && is_shared { private_sums(context, operator) } else { 0.0 };
+    let sums = if is_fused { SumsOfRows::of(context, operator) } else { SumsOfRows::default() };
+    let sweeps = if is_fused { sweeps(context, operator, sums.units()) } else { SmallVec::new() };
+    let private_sums = if is_shared { sums.private() } else { 0.0 };
     CostVector { output, work, inputs, sweeps, private_sums, sparsity: 1.0, driver: None, is_shared, computes_apart }
 }
 
-/// The bytes of the sums that blocks of an operator over rows keep to themselves.
-fn private_sums(context: &Context<'_>, operator: &Operator) -> f64 {
-    let is_left_product = |root: HopId| passes(context, root).is_some_and(|passes| passes.is_sum);
-    let adds = |&root: &HopId| is_column_aggregate(context, root) || is_left_product(root);
-    let sums: f64 = operator.roots.iter().filter(|root| adds(root)).map(|&root| bytes_of(context, root)).sum();
-    let is_worth_a_schedule = sums * work::MAX_PARTIALS as f64 > LARGE_SUMS;
-    let scheduled = if is_worth_a_schedule { Scheduled::of(context, operator) } else { None };
-    scheduled.map_or(0.0, |scheduled| scheduled.private_sums(sums))
+/// What an operator over rows adds up, and how it runs, if that matters.
+#[derive(Default)]
+struct SumsOfRows {
+    bytes: f64,
+    scheduled: Option<Scheduled>,
+}
+
+impl SumsOfRows {
+    fn of(context: &Context<'_>, operator: &Operator) -> SumsOfRows {
+        let is_left_product = |root: HopId| passes(context, root).is_some_and(|passes| passes.is_sum);
+        let adds = |&root: &HopId| is_column_aggregate(context, root) || is_left_product(root);
+        let bytes: f64 = operator.roots.iter().filter(|root| adds(root)).map(|&root| bytes_of(context, root)).sum();
+        let is_worth_a_schedule = bytes * work::MAX_PARTIALS as f64 > LARGE_SUMS;
+        SumsOfRows { bytes, scheduled: if is_worth_a_schedule { Scheduled::of(context, operator) } else { None } }
+    }
+
+    /// The units of rows, each of which goes through the sums.
+    fn units(&self) -> Option<usize> {
+        self.scheduled.and_then(|scheduled| scheduled.outline().units)
+    }
+
+    /// The bytes that blocks keep to themselves.
+    fn private(&self) -> f64 {
+        self.scheduled.map_or(0.0, |scheduled| scheduled.private_sums(self.bytes))
+    }
 }
 
 /// Counts the cache lines that a basic product of a sparse matrix fetches for its non-zeros: of the right side, or, where a

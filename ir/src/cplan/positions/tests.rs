@@ -230,6 +230,13 @@ fn what_fills_is_laid_out_after_it_is_computed() {
             "%0 = main\n%1 = side_row in1\n%2 = literal 0.0\n%3 = scatter %1, %2\n%4 = plus %0, %1\n%5 = exp %4\n%6 = literal 1.0\n\
              %7 = scatter %5, %6\n%8 = row_agg.max %7\n%9 = row_cumulative.sum %3\n%10 = row_agg.sum %9\n%11 = plus %8, %10\nout %11",
         ),
+        // What is laid out is as long as before, by the same name: the form is of the plan's variant.
+        (
+            "no_agg_b1",
+            "%0 = main\n%1 = side_row in1\n%2 = plus %0, %1\n%3 = exp %2\n%4 = row_agg.max %3\n%5 = sin %1\n%6 = plus %5, %4\nout %6",
+            "%0 = main\n%1 = side_row in1\n%2 = plus %0, %1\n%3 = exp %2\n%4 = literal 1.0\n%5 = scatter %3, %4\n%6 = row_agg.max %5\n\
+             %7 = sin %1\n%8 = plus %7, %6\n%9 = literal 0.0\n%10 = plus %9, %6\n%11 = scatter %8, %10\nout %11",
+        ),
         // Both factors of a product over rows, of which the short one has no positions.
         (
             "col_agg_b1_t",
