@@ -156,8 +156,7 @@ impl CostModel {
         let own_start = match template.map(TemplateType::space) {
             Some(Space::Rows) => machine.start.fused_rows,
             Some(_) => machine.start.fused,
-            None if vector.output <= SCALAR_BYTES => machine.start.scalar,
-            None => machine.start.basic,
+            None => machine.basic_start(vector.output),
         };
         let start = own_start + if is_shared { machine.start.parallel } else { 0.0 };
         let swept: f64 = vector.sweeps.iter().map(|sweep| sweep.seconds(machine, threads)).sum();

@@ -9,6 +9,7 @@ mod cluster;
 pub use cache::{Bandwidth, Cache};
 pub use cluster::Cluster;
 
+use fuseline_ir::work::CELL_BYTES;
 use serde::{Deserialize, Serialize};
 
 /// Classes of operations that run at different rates. Within a class the table of operations weighs them.
@@ -292,11 +293,16 @@ impl Machine {
         self.local_compute_time(class, flops) / self.workers()
     }
 
-    /// The fewest seconds in which an operator starts, wherever it runs.
-    pub fn start_time(&self) -> f64 {
-        let StartCosts { basic, scalar, fused, fused_rows, .. } = self.start;
-        let here = basic.min(scalar).min(fused).min(fused_rows);
+    /// The fewest seconds in which an operator starts whose output has so many bytes, wherever it runs.
+    pub fn start_time(&self, output: f64) -> f64 {
+        let StartCosts { fused, fused_rows, .. } = self.start;
+        let here = self.basic_start(output).min(fused).min(fused_rows);
         self.cluster.as_ref().map_or(here, |cluster| here.min(cluster.start))
+    }
+
+    /// Seconds to start a basic operator whose output has so many bytes.
+    pub fn basic_start(&self, output: f64) -> f64 {
+        if output <= CELL_BYTES as f64 { self.start.scalar } else { self.start.basic }
     }
 
     /// Seconds in which this machine visits so many non-zeros of sparse matrices.
@@ -374,10 +380,10 @@ fn typical_cache(kibibytes: f64, read: f64) -> Cache {
 
 /// A current machine of eight cores and two memory channels: the paper's 32 GB/s for reads, half of that for writes
 /// (each written cache line is read first). Most else is about what calibration finds on machines with AVX2 and with AVX-512,
-/// rounded, and where they differ much, as in rates of computation, nearer to the lower of them. All operators start alike:
-/// what else it takes to start fused ones matters to the smallest alone, and differs most. Second visits of non-zeros are
-/// free: their price decides between Outer and Row operators by less than it is off. Reading and computing hide each other
-/// nearly all of the time, and computing hides no writing.
+/// rounded, and where they differ much, as in rates of computation, nearer to the lower of them. Starts are about twice those
+/// of operators in a loop over the smallest matrices, whose code and data are at hand, a third of what calibration finds, which
+/// runs others in between. Second visits of non-zeros are free: their price decides between Outer and Row operators by less
+/// than it is off. Reading and computing hide each other nearly all of the time, and computing hides no writing.
 impl Default for Machine {
     fn default() -> Self {
         Machine {
@@ -407,9 +413,9 @@ impl Default for Machine {
                 store_row: 0.0,
             },
             start: StartCosts {
-                basic: 2e-6,
-                scalar: 2e-6,
-                fused: 2e-6,
+                basic: 0.7e-6,
+                scalar: 0.4e-6,
+                fused: 1.5e-6,
                 fused_rows: 2e-6,
                 parallel: 0.0,
                 run: 1e-9,

@@ -313,7 +313,8 @@ fn read_through(context: &Context<'_>, consumer: HopId, input: HopId) -> HopId {
 
 /// The fewest seconds to start an operator that materialises a value, and to write it, but for what computation may hide.
 pub(super) fn least_seconds_to_write(model: &CostModel, context: &Context<'_>, id: HopId) -> f64 {
-    model.machine.start_time() + (1.0 - model.machine.hidden_write) * seconds_to_write(model, context, id)
+    let output = cost::expected_output_bytes(context, id);
+    model.machine.start_time(output) + (1.0 - model.machine.hidden_write) * model.machine.write_time(output)
 }
 
 fn seconds_to_write(model: &CostModel, context: &Context<'_>, id: HopId) -> f64 {

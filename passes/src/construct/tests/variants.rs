@@ -217,7 +217,7 @@ fn a_single_cell_is_a_scalar_input() {
 #[test]
 fn multi_aggregates() {
     let mut d = Dag::default();
-    let (x, y) = (d.read("x", 5000, 1), d.read("y", 5000, 1));
+    let (x, y) = (d.read("x", 500_000, 1), d.read("y", 500_000, 1));
     let xt = d.t(x);
     let dot = d.matmul(xt, y);
     d.write("dot", dot);
