@@ -29,8 +29,11 @@ pub use table::{Primitives, primitives};
 pub use tile::{CsrTile, Operand, Tile, TileMut};
 
 /// Whether a dense vector times a matrix adds up scaled rows, a register of columns at a time (rule 6): one of at least three
-/// columns, and of at most as many rows as leave several rows of vectors to a tile, since each sum waits for itself. Of
+/// columns, or of eight where it has more rows than leave eight rows of vectors to a tile, since each sum waits for itself. Of
 /// others each column gives a dot product.
 pub fn adds_up_rows(len: usize, cols: usize) -> bool {
-    cols >= 3 && len <= 1024
+    cols >= if len <= 4096 { 3 } else { 8 }
 }
+
+/// The most values of a chain of fused multiply-adds, where such a product adds up several: of more, roundings would add up.
+pub const CHAIN: usize = 1024;

@@ -1,8 +1,8 @@
-//! What Row operators go through anew for dense rows: the right sides of their products for every row, and the sums that
-//! products below a transpose add to for every unit of rows.
+//! What Row operators go through anew for every unit of dense rows: the right sides of their products, and the sums that
+//! products below a transpose add to.
 //!
 //! The paper's model reads each input once (section 4.3), which holds where these stay in the caches of a core. Beyond,
-//! they are fetched again from where they lie. Products of matrices by themselves go by blocks of rows, and do not.
+//! each unit fetches them again from where they lie. Products of matrices by themselves go by larger blocks of rows, and do not.
 
 use super::product::{Passes, passes};
 use crate::cover::Operator;
@@ -34,18 +34,16 @@ impl Sweep {
     }
 }
 
-/// The sweeps of a fused operator over rows, which runs in so many units; where that is unknown each row is one.
-pub(super) fn sweeps(context: &Context<'_>, operator: &Operator, units: Option<usize>) -> SmallVec<[Sweep; 2]> {
-    operator.members.iter().filter_map(|&id| sweep(context, id, units)).collect()
+/// The matrices that a fused operator over rows goes through again and again, so far for no times.
+pub(super) fn swept(context: &Context<'_>, operator: &Operator) -> SmallVec<[Sweep; 2]> {
+    operator.members.iter().filter_map(|&id| sweep(context, id)).collect()
 }
 
 /// What a product of dense rows and a matrix of several columns goes through.
-fn sweep(context: &Context<'_>, id: HopId, units: Option<usize>) -> Option<Sweep> {
+fn sweep(context: &Context<'_>, id: HopId) -> Option<Sweep> {
     let Passes { rows_of, through, is_sum } = passes(context, id)?;
     if context.hop(id).size.cols == Some(1) || sparsity(context, rows_of) < 1.0 {
         return None;
     }
-    let rows = context.hop(rows_of).size.rows? as f64;
-    let passes = units.filter(|_| is_sum).map_or(rows, |units| units as f64);
-    Some(Sweep { bytes: bytes_of(context, through), times: (passes - 1.0).max(0.0), is_sum })
+    Some(Sweep { bytes: bytes_of(context, through), times: 0.0, is_sum })
 }

@@ -5,7 +5,7 @@ use super::outer::{TRANSFERS_OF_SUMS, count_factors};
 use super::product::{bytes_of_sums, has_several_blocks, lines_of_row, moved_cells, passes, rows_met};
 use super::schedule::Scheduled;
 use super::sparse_rows::SparseRows;
-use super::sweeps::{Sweep, sweeps};
+use super::sweeps::{Sweep, swept};
 use super::vectors::Vectors;
 use super::work::{
     JOINED_ROW_START, MET_ROW_START, Work, basic_class, cell_flops, cell_runs, dense_flops, flops, fused_class,
@@ -49,7 +49,8 @@ const MERGED_PATTERN_VISIT: f64 = 0.75;
 /// Fitted.
 const VALUES_ONLY_ROW_START: f64 = 0.5;
 
-/// Bytes of sums of all blocks from which on it matters to merge them: those that the caches of a core hold do not.
+/// Bytes of sums of all blocks from which on it matters to merge them, and, one block's, to go through them again and again:
+/// those that the caches of a core hold do not.
 const LARGE_SUMS: f64 = (1_u64 << 20) as f64;
 
 /// Values of a row up to which what belongs to the row is repeated for its cells, so that rows run on as one; in longer ones
@@ -92,7 +93,7 @@ pub struct CostVector {
     pub work: Work,
     /// The matrices that are read.
     pub inputs: SmallVec<[InputRead; 4]>,
-    /// What it goes through anew for rows, or units of them.
+    /// What it goes through anew for every unit of rows.
     pub sweeps: SmallVec<[Sweep; 2]>,
     /// Bytes of the sums that blocks keep to themselves until they are merged; none of a single block.
     pub private_sums: f64,
@@ -569,36 +570,34 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVector {
         // It adds up the rows of the right side.
         root.op == HopOp::MatMul && root.size.rows == Some(1) && root.size.cols != Some(1)
     };
-    let sums = if is_fused { SumsOfRows::of(context, operator) } else { SumsOfRows::default() };
-    let sweeps = if is_fused { sweeps(context, operator, sums.units()) } else { SmallVec::new() };
-    let private_sums = if is_shared { sums.private() } else { 0.0 };
+    let held = if is_fused { Held::of(context, operator) } else { Held::default() };
+    let private_sums = if is_shared { held.private_sums } else { 0.0 };
+    let sweeps = held.sweeps;
     CostVector { output, work, inputs, sweeps, private_sums, sparsity: 1.0, driver: None, is_shared, computes_apart }
 }
 
-/// What an operator over rows adds up, and how it runs, if that matters.
+/// What an operator over rows holds beside them: right sides, and what it adds up.
 #[derive(Default)]
-struct SumsOfRows {
-    bytes: f64,
-    scheduled: Option<Scheduled>,
+struct Held {
+    sweeps: SmallVec<[Sweep; 2]>,
+    /// Bytes of the sums that blocks keep to themselves.
+    private_sums: f64,
 }
 
-impl SumsOfRows {
-    fn of(context: &Context<'_>, operator: &Operator) -> SumsOfRows {
+impl Held {
+    fn of(context: &Context<'_>, operator: &Operator) -> Held {
         let is_left_product = |root: HopId| passes(context, root).is_some_and(|passes| passes.is_sum);
         let adds = |&root: &HopId| is_column_aggregate(context, root) || is_left_product(root);
-        let bytes: f64 = operator.roots.iter().filter(|root| adds(root)).map(|&root| bytes_of(context, root)).sum();
-        let is_worth_a_schedule = bytes * work::MAX_PARTIALS as f64 > LARGE_SUMS;
-        SumsOfRows { bytes, scheduled: if is_worth_a_schedule { Scheduled::of(context, operator) } else { None } }
-    }
-
-    /// The units of rows, each of which goes through the sums.
-    fn units(&self) -> Option<usize> {
-        self.scheduled.and_then(|scheduled| scheduled.outline().units)
-    }
-
-    /// The bytes that blocks keep to themselves.
-    fn private(&self) -> f64 {
-        self.scheduled.map_or(0.0, |scheduled| scheduled.private_sums(self.bytes))
+        let sums: f64 = operator.roots.iter().filter(|root| adds(root)).map(|&root| bytes_of(context, root)).sum();
+        let mut sweeps = swept(context, operator);
+        let largest = sweeps.iter().map(|sweep| sweep.bytes).fold(sums, f64::max);
+        if largest * work::MAX_PARTIALS as f64 <= LARGE_SUMS {
+            return Held { sweeps, private_sums: 0.0 };
+        }
+        let Some(scheduled) = Scheduled::of(context, operator) else { return Held { sweeps, private_sums: 0.0 } };
+        let units = scheduled.outline().units.unwrap_or(0);
+        sweeps.iter_mut().for_each(|sweep| sweep.times = units.saturating_sub(1) as f64);
+        Held { sweeps, private_sums: scheduled.private_sums(sums) }
     }
 }
 

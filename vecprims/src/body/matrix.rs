@@ -1,9 +1,10 @@
-//! Small dense matrix products (rule 6): every cell is one chain of fused multiply-adds, so that a block of cells stays in
-//! registers whatever the instruction set.
+//! Small dense matrix products (rule 6): every cell is one chain of fused multiply-adds, or the sum of few, so that a block of
+//! cells stays in registers whatever the instruction set.
 
 use super::ahead::{Ahead, Half};
 use super::column::{ChunkBody, for_each_chunk, load, masks, store};
 use super::product::Rows;
+use crate::CHAIN;
 use crate::panels::PANEL;
 use crate::vector::Vector;
 
@@ -108,10 +109,10 @@ impl Block {
     }
 }
 
-/// The rows of a tile times a matrix, from `+0.0` on if `FRESH`, else added to what the output holds: a block of these sums
-/// stays in registers while all rows of the matrix pass by, and a chunk of columns is through with all rows of the tile
-/// before the next one.
-struct TileTimesMatrix<'a, const FRESH: bool> {
+/// The rows of a tile times a matrix: chains that go on with what the output holds if `GO_ON`, else begin with `+0.0`, and are
+/// added to it if `ADD`. A block of these stays in registers while all rows of the matrix pass by, and a chunk of columns is
+/// through with all rows of the tile before the next one.
+struct TileTimesMatrix<'a, const GO_ON: bool, const ADD: bool> {
     rows: usize,
     len: usize,
     a: Rows,
@@ -139,7 +140,7 @@ fn tile_rows(rows: usize, len: usize) -> usize {
     if len <= SHORT_ROW { rows.min(24) } else { rows }
 }
 
-impl<V: Vector, const FRESH: bool> ChunkBody<V> for TileTimesMatrix<'_, FRESH> {
+impl<V: Vector, const GO_ON: bool, const ADD: bool> ChunkBody<V> for TileTimesMatrix<'_, GO_ON, ADD> {
     #[inline(always)]
     unsafe fn run<const I: usize, const MASKED: bool>(&self, start: usize, masks: [V::Mask; I]) {
         let mut row = 0;
@@ -171,7 +172,7 @@ impl<V: Vector, const FRESH: bool> ChunkBody<V> for TileTimesMatrix<'_, FRESH> {
     }
 }
 
-impl<const FRESH: bool> TileTimesMatrix<'_, FRESH> {
+impl<const GO_ON: bool, const ADD: bool> TileTimesMatrix<'_, GO_ON, ADD> {
     /// `R` rows from `row` on, and `I` registers of columns from `start` on.
     #[inline(always)]
     unsafe fn block<V: Vector, const R: usize, const I: usize, const MASKED: bool>(
@@ -185,7 +186,7 @@ impl<const FRESH: bool> TileTimesMatrix<'_, FRESH> {
         // SAFETY: passed on to the caller.
         unsafe {
             let mut sums = [[V::splat(0.0); I]; R];
-            if !FRESH {
+            if GO_ON {
                 for r in 0..R {
                     for i in 0..I {
                         sums[r][i] = load::<V, I, MASKED>(out(r), i, masks[i]);
@@ -195,7 +196,7 @@ impl<const FRESH: bool> TileTimesMatrix<'_, FRESH> {
             let mut k = 0;
             while k < self.len {
                 // Only the first columns find memory idle.
-                if FRESH && start == 0 {
+                if !GO_ON && start == 0 {
                     self.ahead.ask();
                 }
                 let end = self.len.min(k + VALUES_PER_SHARE);
@@ -215,6 +216,9 @@ impl<const FRESH: bool> TileTimesMatrix<'_, FRESH> {
             }
             for r in 0..R {
                 for i in 0..I {
+                    if ADD {
+                        sums[r][i] = V::add(load::<V, I, MASKED>(out(r), i, masks[i]), sums[r][i]);
+                    }
                     store::<V, I, MASKED>(sums[r][i], out(r), i, masks[i]);
                 }
             }
@@ -235,12 +239,13 @@ pub(crate) unsafe fn mat_mult_add<V: Vector>(
     let step = tile_rows(rows, len).max(1);
     for row in (0..rows).step_by(step) {
         let (rows, a, out) = (step.min(rows - row), a.from(row), out.wrapping_add(row * out_row));
+        let body = TileTimesMatrix::<true, false> { rows, len, a, b, out, out_row, ahead };
         // SAFETY: passed on to the caller.
-        unsafe { for_each_column::<V, _>(rows, k, &TileTimesMatrix::<false> { rows, len, a, b, out, out_row, ahead }) }
+        unsafe { for_each_column::<V, _>(rows, k, &body) }
     }
 }
 
-/// The product that [`mat_mult_add`] would add to `+0.0`: what `out` holds is not read.
+/// Rule 6: chains of at most [`CHAIN`] values, one added to the sum of those before it. What `out` holds is not read.
 #[inline(always)]
 pub(crate) unsafe fn wide_mat_mult<V: Vector>(
     (rows, len, k): (usize, usize, usize),
@@ -255,14 +260,32 @@ pub(crate) unsafe fn wide_mat_mult<V: Vector>(
     let ahead = &Ahead::new(a, rows, Half::First, blocks * len.div_ceil(VALUES_PER_SHARE));
     for row in (0..rows).step_by(step) {
         let (rows, a, out) = (step.min(rows - row), a.from(row), out.wrapping_add(row * out_row));
-        let body = TileTimesMatrix::<true> { rows, len, a, b, out, out_row, ahead };
-        // SAFETY: passed on to the caller; each instruction set has those with narrower registers.
+        let first = len.min(CHAIN);
+        // SAFETY: passed on to the caller.
         unsafe {
-            if k <= V::Narrow::LANES {
-                for_each_column::<V::Narrow, _>(rows, k, &body);
-            } else {
-                for_each_column::<V, _>(rows, k, &body);
+            let body = TileTimesMatrix::<false, false> { rows, len: first, a, b, out, out_row, ahead };
+            for_few_columns::<V, _>(rows, k, &body);
+        }
+        for begin in (first..len).step_by(CHAIN) {
+            let (a, b, len) = (a.behind(begin), b.from(begin), CHAIN.min(len - begin));
+            // SAFETY: passed on to the caller.
+            unsafe {
+                let body = TileTimesMatrix::<false, true> { rows, len, a, b, out, out_row, ahead };
+                for_few_columns::<V, _>(rows, k, &body);
             }
+        }
+    }
+}
+
+/// [`for_each_column`], by narrower registers where these have room for all columns: each instruction set has those.
+#[inline(always)]
+unsafe fn for_few_columns<V: Vector, B: ChunkBody<V> + ChunkBody<V::Narrow>>(rows: usize, len: usize, body: &B) {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        if len <= V::Narrow::LANES {
+            for_each_column::<V::Narrow, B>(rows, len, body);
+        } else {
+            for_each_column::<V, B>(rows, len, body);
         }
     }
 }

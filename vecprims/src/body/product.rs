@@ -166,6 +166,12 @@ impl Rows {
         Rows { values: self.pointer(row), ..self }
     }
 
+    /// These rows from one of their values on.
+    #[inline(always)]
+    pub(super) fn behind(self, values: usize) -> Rows {
+        Rows { values: self.values.wrapping_add(values), ..self }
+    }
+
     /// Where a row begins.
     #[inline(always)]
     pub(super) fn pointer(self, row: usize) -> *const f64 {
