@@ -1,5 +1,6 @@
 //! What an operator of a DAG is, by itself and its inputs alone.
 
+use fuseline_ir::Value;
 use fuseline_ir::hop::{DataGenOp, Function, Hop, HopDag, HopId, HopOp, NaryOp, NumericFunction, ReorgOp};
 use fuseline_ir::ops::{WindowOp, Windows};
 use fuseline_ir::work::MULTIPLICATIONS_AT_ONCE;
@@ -40,6 +41,30 @@ pub(crate) fn drawn_share(dag: &HopDag, hop: &Hop) -> Option<f64> {
         return None;
     }
     dag.literal_f64(*hop.inputs.get(DRAWN_SHARE)?).filter(|share| (0.0..=1.0).contains(share))
+}
+
+/// The positions of the bounds of values among the inputs of `rand`.
+const DRAWN_BOUNDS: [usize; 2] = [2, 3];
+
+/// The position of the distribution.
+const DISTRIBUTION: usize = 6;
+
+/// The share of the values that an operator of random values draws that is negative, where the text tells that they are spread
+/// evenly between two bounds.
+pub(crate) fn drawn_negative(dag: &HopDag, hop: &Hop) -> Option<f64> {
+    let is_even = |input: &HopId| matches!(dag.literal_value(*input), Some(Value::Str(name)) if name == "uniform");
+    if hop.op != HopOp::DataGen(DataGenOp::Rand) || !hop.inputs.get(DISTRIBUTION).is_some_and(is_even) {
+        return None;
+    }
+    let [least, most] = DRAWN_BOUNDS.map(|position| dag.literal_f64(*hop.inputs.get(position)?));
+    let (least, most) = (least?, most?);
+    if least >= 0.0 {
+        Some(0.0)
+    } else if most <= 0.0 {
+        Some(1.0)
+    } else {
+        Some(-least / (most - least))
+    }
 }
 
 /// A transpose of a matrix of known dimensions.

@@ -7,6 +7,9 @@ use fuseline_passes::sketch::{Counts, Sketch};
 /// The most rows, columns and non-zeros that are counted one by one: about a millisecond each.
 const COUNTED: usize = 1 << 20;
 
+/// The most values whose signs are looked at.
+const SIGNS: usize = 1 << 12;
+
 /// How the non-zeros of a sparse matrix are spread.
 pub(crate) fn sketch_of(value: &RuntimeValue) -> Option<Sketch> {
     match value {
@@ -21,7 +24,19 @@ pub(crate) fn sketch_of(value: &RuntimeValue) -> Option<Sketch> {
 fn sketch(csr: &Csr, limit: usize) -> Sketch {
     let (rows, cols) = (rows(csr, limit), columns(csr, limit));
     let is_exact = csr.rows() <= limit && csr.cols() <= limit && csr.nnz() <= limit;
-    if is_exact { Sketch::exact(rows, cols) } else { Sketch::expected(rows, cols) }
+    let sketch = if is_exact { Sketch::exact(rows, cols) } else { Sketch::expected(rows, cols) };
+    match negative(csr) {
+        Some(negative) => sketch.with_negative(negative),
+        None => sketch,
+    }
+}
+
+/// The share of some of the values, at equal distances, that is negative; of none it is not known.
+fn negative(csr: &Csr) -> Option<f64> {
+    let step = csr.nnz().div_ceil(SIGNS).max(1);
+    let sampled = csr.nnz().div_ceil(step);
+    let negative = csr.values().iter().step_by(step).filter(|&&value| value < 0.0).count();
+    (sampled > 0).then(|| negative as f64 / sampled as f64)
 }
 
 fn rows(csr: &Csr, limit: usize) -> Counts {

@@ -1,11 +1,11 @@
 //! Estimates of the non-zeros of all operators of a DAG, from the sketches of its inputs.
 
 use super::Sketch;
-use crate::hops::drawn_share;
+use crate::hops::{drawn_negative, drawn_share};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{Hop, HopDag, HopId, HopOp, NaryOp, ReorgOp};
-use fuseline_ir::ops::{AggOp, BinaryZero, Direction, Known};
+use fuseline_ir::ops::{AggOp, BinaryOp, BinaryZero, Direction, Known, UnaryOp};
 use fuseline_ir::size::SPARSITY_TURN_POINT;
 use smallvec::{SmallVec, smallvec};
 use std::collections::{BTreeMap, BTreeSet};
@@ -68,14 +68,36 @@ fn of_size(size: &SizeInfo, rows: u64, cols: u64) -> Sketch {
     }
 }
 
-/// The variables whose structure may matter: those below products of a sparse matrix that are matrices themselves.
+/// The shares of the non-zeros of two matrices that are left where the other one is zero.
+fn left_beside_zeros(op: BinaryOp, one: &Sketch, other: &Sketch) -> [f64; 2] {
+    let (negative, positive) = ([one, other].map(Sketch::negative), [one, other].map(|sketch| 1.0 - sketch.negative()));
+    match op {
+        BinaryOp::Min => negative,
+        BinaryOp::Max => positive,
+        BinaryOp::Less => [negative[0], positive[1]],
+        BinaryOp::Greater => [positive[0], negative[1]],
+        _ => [1.0, 1.0],
+    }
+}
+
+/// Whether the signs of the operands decide where the result is zero.
+fn asks_for_signs(op: BinaryOp) -> bool {
+    matches!(op, BinaryOp::Min | BinaryOp::Max | BinaryOp::Less | BinaryOp::Greater)
+}
+
+/// The variables whose structure may matter: those below products of a sparse matrix that are matrices themselves, and below
+/// comparisons of sparse matrices.
 pub fn inputs_worth_a_sketch(dag: &HopDag) -> BTreeSet<&str> {
     let mut below = EntitySet::<HopId>::new();
     let mut names = BTreeSet::new();
     for (id, hop) in dag.hops.iter().rev() {
         let is_sparse_product =
             hop.op == HopOp::MatMul && hop.size.is_matrix() && hop.inputs.iter().any(|&input| is_sparse(&dag[input]));
-        if !is_sparse_product && !below.contains(id) {
+        let are_compared = || {
+            matches!(hop.op, HopOp::Binary(op) if asks_for_signs(op))
+                && hop.inputs.iter().all(|&input| is_sparse(&dag[input]))
+        };
+        if !is_sparse_product && !are_compared() && !below.contains(id) {
             continue;
         }
         for &input in hop.inputs.iter().filter(|&&input| dag[input].is_matrix()) {
@@ -142,7 +164,7 @@ impl Propagation<'_> {
     /// The sketch of an operator's value, where more than its size tells, and its pattern.
     fn operator(&self, id: HopId, hop: &Hop) -> (Option<Sketch>, Pattern) {
         let of_matrices = match &hop.op {
-            HopOp::Binary(op) => self.of_two(id, hop, op.zero()),
+            HopOp::Binary(op) => self.of_two(id, hop, *op),
             HopOp::Unary(_) | HopOp::Ternary(_) => None,
             _ => return (self.structural(hop), Pattern::of(id)),
         };
@@ -182,7 +204,26 @@ impl Propagation<'_> {
     fn only_matrix(&self, hop: &Hop) -> Option<(Option<Sketch>, Pattern)> {
         let mut matrices = hop.inputs.iter().filter(|&&input| self.dag[input].is_matrix());
         let only = *matrices.next()?;
-        if matrices.next().is_some() || !self.keeps_zeros(hop) { None } else { self.known(only) }
+        if matrices.next().is_some() || !self.keeps_zeros(hop) {
+            return None;
+        }
+        let (sketch, pattern) = self.known(only)?;
+        let signed = |sketch: Sketch| {
+            let negative = self.negative(hop, sketch.negative());
+            sketch.with_negative(negative)
+        };
+        Some((sketch.map(signed), pattern))
+    }
+
+    /// The share of negative values of an element-wise operator over one matrix, given that of its non-zeros.
+    fn negative(&self, hop: &Hop, share: f64) -> f64 {
+        let is_negative = |&input: &HopId| self.dag.literal_f64(input).is_some_and(|literal| literal < 0.0);
+        match hop.op {
+            HopOp::Unary(UnaryOp::Abs | UnaryOp::Sqrt | UnaryOp::Pow2) => 0.0,
+            HopOp::Unary(UnaryOp::Neg) => 1.0 - share,
+            HopOp::Binary(BinaryOp::Mult | BinaryOp::Div) if hop.inputs.iter().any(is_negative) => 1.0 - share,
+            _ => share,
+        }
     }
 
     fn known(&self, id: HopId) -> Option<(Option<Sketch>, Pattern)> {
@@ -213,7 +254,11 @@ impl Propagation<'_> {
 
     fn drawn(&self, hop: &Hop) -> Option<Sketch> {
         let (rows, cols) = hop.size.known_dims()?;
-        Some(Sketch::uniform(rows, cols, drawn_share(self.dag, hop)? * rows as f64 * cols as f64))
+        let sketch = Sketch::uniform(rows, cols, drawn_share(self.dag, hop)? * rows as f64 * cols as f64);
+        Some(match drawn_negative(self.dag, hop) {
+            Some(negative) => sketch.with_negative(negative),
+            None => sketch,
+        })
     }
 
     fn range(&self, hop: &Hop) -> Option<Sketch> {
@@ -229,7 +274,7 @@ impl Propagation<'_> {
     }
 
     /// Of two matrices of the same dimensions, or of a matrix and a vector that repeats.
-    fn of_two(&self, id: HopId, hop: &Hop, zero: BinaryZero) -> Option<(Option<Sketch>, Pattern)> {
+    fn of_two(&self, id: HopId, hop: &Hop, op: BinaryOp) -> Option<(Option<Sketch>, Pattern)> {
         let &[left, right] = &hop.inputs[..] else { return None };
         if !self.dag[left].is_matrix() || !self.dag[right].is_matrix() {
             return None;
@@ -245,7 +290,7 @@ impl Propagation<'_> {
             }
             Some((Some(mask(one, vector)), Pattern::inside(id, &[one_pattern])))
         };
-        match (zero, dims(other)) {
+        match (op.zero(), dims(other)) {
             (BinaryZero::Annihilates, same) if same == (rows, cols) => {
                 if one_pattern.lies_within(other_pattern) {
                     return self.known(left);
@@ -258,6 +303,7 @@ impl Propagation<'_> {
                     Some(common) => one.intersection_inside(other, common),
                     None => one.intersection(other),
                 };
+                let sketch = sketch.with_negative(one.negative_products(other));
                 Some((Some(sketch), Pattern::inside(id, &[one_pattern, other_pattern])))
             }
             (BinaryZero::Joint, same) if same == (rows, cols) => {
@@ -267,7 +313,7 @@ impl Propagation<'_> {
                 if other_pattern.lies_within(one_pattern) {
                     return self.known(left);
                 }
-                Some((Some(one.union(other)), Pattern::of(id)))
+                Some((Some(one.union_of_shares(other, left_beside_zeros(op, one, other))), Pattern::of(id)))
             }
             (BinaryZero::Annihilates, (others, 1)) if others == rows => masked(other, Sketch::masked_by_column),
             (BinaryZero::Annihilates, (1, others)) if others == cols => masked(other, Sketch::masked_by_row),

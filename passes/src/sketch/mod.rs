@@ -31,17 +31,27 @@ pub struct Sketch {
     cols: Counts,
     /// Whether the counts are those of the matrix rather than expectations.
     is_exact: bool,
+    /// The share of the non-zeros that is expected to be negative.
+    negative: f64,
 }
+
+/// What is taken to be negative of values of which nothing is known.
+const HALF: f64 = 0.5;
 
 impl Sketch {
     /// The sketch of a matrix whose non-zeros were counted.
     pub fn exact(rows: impl Into<Counts>, cols: impl Into<Counts>) -> Self {
-        Sketch { rows: rows.into(), cols: cols.into(), is_exact: true }
+        Sketch { rows: rows.into(), cols: cols.into(), is_exact: true, negative: HALF }
     }
 
     /// The sketch of a matrix of which these counts are expected.
     pub fn expected(rows: impl Into<Counts>, cols: impl Into<Counts>) -> Self {
-        Sketch { rows: rows.into(), cols: cols.into(), is_exact: false }
+        Sketch { rows: rows.into(), cols: cols.into(), is_exact: false, negative: HALF }
+    }
+
+    /// This sketch of a matrix of whose non-zeros such a share is expected to be negative.
+    pub fn with_negative(self, negative: f64) -> Self {
+        Sketch { negative, ..self }
     }
 
     /// A matrix without any structure.
@@ -69,6 +79,11 @@ impl Sketch {
     /// Number of non-zeros.
     pub fn non_zeros(&self) -> f64 {
         self.rows.sum()
+    }
+
+    /// The share of the non-zeros that is expected to be negative.
+    pub fn negative(&self) -> f64 {
+        self.negative
     }
 
     /// Whether the counts are those of the matrix.

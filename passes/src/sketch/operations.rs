@@ -1,14 +1,14 @@
 //! Sketches of results from sketches of operands.
 
 use super::remembered::Remembered;
-use super::{Counts, Sketch};
+use super::{Counts, HALF, Sketch};
 use fuseline_ir::ops::math;
 use std::ops::Range;
 
 impl Sketch {
     /// The transpose.
     pub fn transpose(&self) -> Sketch {
-        Sketch { rows: self.cols.clone(), cols: self.rows.clone(), is_exact: self.is_exact }
+        Sketch { rows: self.cols.clone(), cols: self.rows.clone(), ..*self }
     }
 
     /// The rows from the last to the first.
@@ -29,10 +29,21 @@ impl Sketch {
             let met = self.spread_pairs(right, room);
             met.max(self.half_full_rows() * right.half_full_cols()).min(room).min(pairs)
         };
-        Sketch::expected(
-            self.rows.scaled_to(non_zeros, right.cols.len() as f64),
-            right.cols.scaled_to(non_zeros, self.rows.len() as f64),
-        )
+        let rows = self.rows.scaled_to(non_zeros, right.cols.len() as f64);
+        let cols = right.cols.scaled_to(non_zeros, self.rows.len() as f64);
+        Sketch::expected(rows, cols).with_negative(self.negative_products(right))
+    }
+
+    /// The share of products of non-zeros of two matrices that is negative, when their signs are independent.
+    pub fn negative_products(&self, other: &Sketch) -> f64 {
+        self.negative * (1.0 - other.negative) + other.negative * (1.0 - self.negative)
+    }
+
+    /// The share of the non-zeros of both that is negative.
+    fn mean_negative(&self, other: &Sketch) -> f64 {
+        let (own, others) = (self.non_zeros(), other.non_zeros());
+        let all = own + others;
+        if all > 0.0 { (self.negative * own + other.negative * others) / all } else { HALF }
     }
 
     /// Cells of `room` that some of the pairs of non-zeros fall into, each independently of the others.
@@ -77,9 +88,16 @@ impl Sketch {
 
     /// The element-wise sum with a matrix of the same dimensions, or any other operation that is zero where both are.
     pub fn union(&self, other: &Sketch) -> Sketch {
+        self.union_of_shares(other, [1.0, 1.0])
+    }
+
+    /// The minimum, which a positive value leaves zero beside a zero, or any other operation of which such shares of the
+    /// non-zeros of either matrix are left where the other one is zero.
+    pub fn union_of_shares(&self, other: &Sketch, [of_one, of_other]: [f64; 2]) -> Sketch {
         let (met_rows, met_cols) = self.meetings(other);
         let joined = |one: &Counts, other: &Counts, met: &Counts| {
-            one.zip(other, |one, other| one + other).zip(met, |both, met| both - met)
+            let alone = |counts: &Counts, share: f64| counts.zip(met, |count, met| (count - met) * share);
+            alone(one, of_one).zip(&alone(other, of_other), |one, other| one + other).zip(met, |alone, met| alone + met)
         };
         Sketch::expected(joined(&self.rows, &other.rows, &met_rows), joined(&self.cols, &other.cols, &met_cols))
     }
@@ -103,7 +121,8 @@ impl Sketch {
         let present = vector.row_occupancies();
         let rows = self.rows.zip(&present, |count, present| count * present);
         let kept = if self.non_zeros() > 0.0 { rows.sum() / self.non_zeros() } else { 0.0 };
-        Sketch::expected(rows, self.cols.map(|count| count * kept))
+        let cols = self.cols.map(|count| count * kept);
+        Sketch::expected(rows, cols).with_negative(self.negative_products(vector))
     }
 
     /// The element-wise product with a row vector that repeats along the rows.
@@ -113,7 +132,7 @@ impl Sketch {
 
     /// The diagonal matrix of this column vector.
     pub fn diagonal_matrix(&self) -> Sketch {
-        Sketch { rows: self.rows.clone(), cols: self.rows.clone(), is_exact: self.is_exact }
+        Sketch { rows: self.rows.clone(), cols: self.rows.clone(), ..*self }
     }
 
     /// The column vector of the diagonal of this square matrix.
@@ -121,14 +140,14 @@ impl Sketch {
         let non_zeros = self.non_zeros().max(f64::MIN_POSITIVE);
         let rows = self.rows.zip(&self.cols, |row, col| (row * col / non_zeros).min(1.0));
         let total = rows.sum();
-        Sketch::expected(rows, vec![total])
+        Sketch::expected(rows, vec![total]).with_negative(self.negative)
     }
 
     /// The column vector of sums of rows.
     pub fn row_sums(&self) -> Sketch {
         let rows = self.row_occupancies();
         let total = rows.sum();
-        Sketch { rows, cols: vec![total].into(), is_exact: self.is_exact }
+        Sketch { rows, cols: vec![total].into(), ..*self }
     }
 
     /// The row vector of sums of columns.
@@ -142,6 +161,7 @@ impl Sketch {
             rows: self.rows.zip(&right.rows, |left, right| left + right),
             cols: self.cols.chain(&right.cols),
             is_exact: self.is_exact && right.is_exact,
+            negative: self.mean_negative(right),
         }
     }
 
@@ -162,6 +182,7 @@ impl Sketch {
             rows: by_row.map(|count| (count * col_share).min(cols as f64)),
             cols: by_col.map(|count| (count * row_share).min(rows as f64)),
             is_exact,
+            negative: self.negative,
         }
     }
 }

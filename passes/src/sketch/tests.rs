@@ -314,3 +314,58 @@ fn dense_vectors_leave_all_non_zeros() {
     let half = matrix.masked_by_row(&Sketch::uniform(1, 5000, 2500.0));
     assert!((half.non_zeros() - 50_000.0).abs() < 1.0, "{}", half.non_zeros());
 }
+
+/// A minimum of values above zero has non-zeros where both matrices have: whose signs are known says what is left beside zeros.
+#[test]
+fn signs_say_what_comparisons_leave_beside_zeros() {
+    const SHARES: [f64; 4] = [0.0, 0.25, 1.0, 0.5];
+    let mut random = Random(11);
+    let values: Vec<Vec<f64>> = SHARES
+        .iter()
+        .map(|&negative| {
+            let mut draw = |share: f64| (random.below(1 << 20) as f64) < share * f64::from(1 << 20);
+            (0..200 * 100)
+                .map(|_| {
+                    if !draw(0.1) {
+                        0.0
+                    } else if draw(negative) {
+                        -1.0
+                    } else {
+                        1.0
+                    }
+                })
+                .collect()
+        })
+        .collect();
+    let sketch_of = |number: usize| {
+        let pattern = Pattern::new(200, 100, |cell| values[number][cell] != 0.0);
+        Arc::new(pattern.sketch().with_negative(SHARES[number]))
+    };
+    // Where both are not zero, anything but an equal value is taken to be left.
+    let apply = |op: BinaryOp, x: f64, y: f64| if x != 0.0 && y != 0.0 { 1.0 } else { op.eval(x, y) };
+    for op in [BinaryOp::Min, BinaryOp::Max, BinaryOp::Less, BinaryOp::Greater, BinaryOp::Plus] {
+        for (one, other) in
+            (0..4).flat_map(|one| (0..4).map(move |other| (one, other))).filter(|(one, other)| one != other)
+        {
+            let mut d = Dag::default();
+            let (x, y) = (d.sparse("X", 200, 100, 2000), d.sparse("Y", 200, 100, 2000));
+            // What keeps signs, or turns all of them, goes on with them.
+            let (two, turned) = (d.number(2.0), d.number(-2.0));
+            let (doubled, opposite) = (d.mult(x, two), d.mult(x, turned));
+            let [compared, compared_opposite] = [doubled, opposite].map(|x| d.op(op, &[x, y]));
+            d.write("R", compared);
+            assert_eq!(inputs_worth_a_sketch(&d.dag).len(), if op == BinaryOp::Plus { 0 } else { 2 });
+            let inputs = InputSketches::from([("X".into(), sketch_of(one)), ("Y".into(), sketch_of(other))]);
+            let estimates = SparsityEstimates::new(&d.dag, &inputs);
+            for (id, factor) in [(compared, 2.0), (compared_opposite, -2.0)] {
+                let pairs = values[one].iter().zip(&values[other]);
+                let truth = pairs.filter(|&(&x, &y)| apply(op, factor * x, y) != 0.0).count() as f64;
+                let estimate = estimates.non_zeros(id).expect("it is sparse") as f64;
+                assert!(
+                    relative_error(estimate, truth) < 1.1,
+                    "{op:?} {one} {other} {factor}: {estimate}, not {truth}"
+                );
+            }
+        }
+    }
+}
