@@ -8,6 +8,8 @@ mod execution;
 mod filetest;
 #[path = "support/stages.rs"]
 mod stages;
+#[path = "support/starts.rs"]
+mod starts;
 
 use filetest::{BLESS_COMMAND, Input, Subtests, run_folder};
 use std::fs;

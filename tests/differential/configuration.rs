@@ -1,5 +1,6 @@
 //! Configurations that run a case, drawn from its seed, and the sessions that serve them.
 
+use super::starts;
 use fuseline::{BackendKind, CompileOptions, CpuFeatures, Enumeration, LlvmLevel, Mode, PrimitiveMode, Session};
 use fuseline_vecprims::Isa;
 use rand::seq::IndexedRandom;
@@ -201,7 +202,9 @@ pub(crate) fn all(rules: Rules) -> Vec<Configuration> {
 impl Configuration {
     fn options(self) -> CompileOptions {
         let Tier { backend, cpu, threads, primitives, llvm } = self.tier;
+        let options = CompileOptions::default();
         CompileOptions {
+            machine: starts::alike(options.machine),
             mode: self.plan.mode(),
             enumeration: self.plan.enumeration(),
             random_plans: self.plan.seed(),
@@ -212,7 +215,7 @@ impl Configuration {
             llvm,
             rewrites: self.rules.rewrites,
             strict_ieee: self.rules.strict_ieee,
-            ..CompileOptions::default()
+            ..options
         }
     }
 }

@@ -10,6 +10,8 @@ pub(crate) mod motifs;
 #[path = "../support/narrow.rs"]
 pub(crate) mod narrow;
 pub(crate) mod shrink;
+#[path = "../support/starts.rs"]
+pub(crate) mod starts;
 pub(crate) mod steps;
 pub(crate) mod tally;
 pub(crate) mod text;

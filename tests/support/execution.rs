@@ -2,6 +2,7 @@
 
 use crate::filetest::Input;
 use crate::stages::Module;
+use crate::starts;
 use fuseline::{
     BackendKind, CompileOptions, CompileStage, CpuFeatures, Dense, MatrixBlock, Mode, Outcome, PrimitiveMode,
     RuntimeValue, Session, Variables,
@@ -26,7 +27,8 @@ fn dags(input: &Input<'_>) -> Result<Vec<(String, HopDag)>, String> {
 
 /// Options with a backend.
 fn with_backend(backend: BackendKind) -> CompileOptions {
-    CompileOptions { backend, ..CompileOptions::default() }
+    let options = CompileOptions::default();
+    CompileOptions { backend, machine: starts::alike(options.machine), ..options }
 }
 
 /// The fusion plans of a script's blocks, for one machine wherever the test runs. Options: `mode=`, and those of the script.

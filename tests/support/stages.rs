@@ -1,11 +1,12 @@
 //! The subtests of file tests, one per stage of the compiler.
 
 use crate::filetest::{Input, Subtests};
-use crate::{costs, execution};
+use crate::{costs, execution, starts};
 use fuseline_ir::cplan::{self, CPlan};
 use fuseline_ir::hop::{self, HopDag};
 use fuseline_ir::program::{self, Program};
 use fuseline_lang::ParseOptions;
+use fuseline_passes::cost::CostModel;
 use fuseline_passes::explain::{explain_cplans, explain_memo, explain_partitions, explain_plan, explain_reasons};
 use fuseline_passes::fused::fuse_by_hand;
 use fuseline_passes::joint::explain_choice;
@@ -205,9 +206,12 @@ fn reasons(input: &Input<'_>) -> Result<String, String> {
     each_fused_dag(input, explain_reasons)
 }
 
-/// The CPlans of the chosen covers.
+/// The CPlans of the chosen covers, of operators that start alike.
 fn cplan(input: &Input<'_>) -> Result<String, String> {
-    each_fused_dag(input, explain_cplans)
+    each_fused_dag(input, |dag, options| {
+        let model = CostModel::new(starts::alike(options.model.machine.clone()));
+        explain_cplans(dag, &OptimizerOptions { model, ..options.clone() })
+    })
 }
 
 /// What operators cost unfused, and what the chosen plan costs.
