@@ -34,7 +34,7 @@ impl Sweep {
     }
 }
 
-/// The matrices that a fused operator over rows goes through again and again, so far for no times.
+/// The matrices that a fused operator over rows goes through for every unit. How many there are its schedule says.
 pub(super) fn swept(context: &Context<'_>, operator: &Operator) -> SmallVec<[Sweep; 2]> {
     operator.members.iter().filter_map(|&id| sweep(context, id)).collect()
 }

@@ -7,6 +7,7 @@
 //!
 //! * exact for products in which every row of the left, or every column of the right, has at most one non-zero
 //!   (selections, permutations, diagonals), for transposes, concatenations and operations that keep the pattern;
+//! * by the signs of some of the non-zeros for minima, maxima and comparisons, which may be zero where one operand is not;
 //! * never above the worst case, since [`crate::facts::Context::expected_size`] takes the smaller of the two.
 
 mod counts;

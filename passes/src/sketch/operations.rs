@@ -116,13 +116,12 @@ impl Sketch {
         (limit(&self.rows, &other.rows, &by_row, row_rate), limit(&self.cols, &other.cols, &by_col, col_rate))
     }
 
-    /// The element-wise product with a column vector that repeats along the columns.
+    /// The element-wise product with a column vector that repeats along the columns, and is taken to turn no signs.
     pub fn masked_by_column(&self, vector: &Sketch) -> Sketch {
         let present = vector.row_occupancies();
         let rows = self.rows.zip(&present, |count, present| count * present);
         let kept = if self.non_zeros() > 0.0 { rows.sum() / self.non_zeros() } else { 0.0 };
-        let cols = self.cols.map(|count| count * kept);
-        Sketch::expected(rows, cols).with_negative(self.negative_products(vector))
+        Sketch::expected(rows, self.cols.map(|count| count * kept)).with_negative(self.negative)
     }
 
     /// The element-wise product with a row vector that repeats along the rows.
