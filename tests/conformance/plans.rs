@@ -22,6 +22,8 @@ pub(crate) enum Form {
     Filled,
     /// Row plans: a quotient in which zeros give one value, or one for each row, so that sparse rows are laid out after it.
     LaidOut,
+    /// Row plans: such a quotient of the sum of a matrix and the main input, in this order, whose rows are joined.
+    JoinedLaidOut,
     /// Row plans: aggregated and multiplied alone, so that sparse rows have an entry of their own.
     Products,
     /// Element-wise, with a matrix: zeros of both give zeros.
@@ -32,7 +34,7 @@ pub(crate) enum Form {
 
 impl Form {
     pub(crate) const ALL: &[Form] =
-        &[Form::Kept, Form::Filled, Form::LaidOut, Form::Products, Form::Joined, Form::Constant];
+        &[Form::Kept, Form::Filled, Form::LaidOut, Form::JoinedLaidOut, Form::Products, Form::Joined, Form::Constant];
 }
 
 /// Which format an input gets.
@@ -60,7 +62,7 @@ impl Plan {
     /// The plan; `None` where the variant has no such form.
     pub(crate) fn new(row: &Row, form: Form, kind: SideKind) -> Option<Plan> {
         let mut builder = Builder::new(row.variant, kind, form, row.agg);
-        let needs_matrix = matches!(form, Form::Joined | Form::Constant);
+        let needs_matrix = matches!(form, Form::Joined | Form::JoinedLaidOut | Form::Constant);
         let space = builder.plan.space();
         if needs_matrix && (kind != SideKind::Matrix || space == Space::Factors) {
             return None;
@@ -70,7 +72,7 @@ impl Plan {
         }
         match row.variant {
             Variant::Row(row_type) => builder.row(row_type)?,
-            _ if matches!(form, Form::LaidOut | Form::Products) => return None,
+            _ if matches!(form, Form::LaidOut | Form::JoinedLaidOut | Form::Products) => return None,
             Variant::Cell(_) | Variant::MAgg | Variant::Outer(_) => builder.cells(),
         }
         let agg = row.agg.map_or("", AggOp::mnemonic);
@@ -87,6 +89,7 @@ impl Plan {
             || self.cplan.outputs.iter().any(|output| output.agg().is_some_and(|agg| !agg.ignores_zeros()));
         let is_joined = matches!(self.form, Form::Joined | Form::Constant);
         match self.cplan.variant {
+            Variant::Row(_) if self.form == Form::JoinedLaidOut => true,
             Variant::Cell(CellType::ColAgg | CellType::NoAgg) if self.form == Form::Constant => false,
             Variant::Cell(CellType::ColAgg) | Variant::Row(RowType::ColAgg | RowType::FullAgg) if counts_zeros() => {
                 false
@@ -179,6 +182,10 @@ impl Builder {
     fn combine(&mut self, x: CNodeId, side: CNodeId) -> CNodeId {
         let op = match self.form {
             Form::LaidOut => return self.laid_out(x, side),
+            Form::JoinedLaidOut => {
+                let (sum, three) = (self.binary(BinaryOp::Plus, side, x), self.literal(3.0));
+                return self.laid_out(sum, three);
+            }
             Form::Filled => BinaryOp::Plus,
             Form::Joined | Form::Constant => BinaryOp::Minus,
             Form::Kept | Form::Products => BinaryOp::Mult,

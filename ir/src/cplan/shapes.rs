@@ -71,18 +71,14 @@ impl CPlan {
             let vector = |length| (Shape::Vector(length), false);
             let (shape, is_long) = match *node {
                 CNode::Main if is_row => (Shape::Vector(Length::Main), true),
+                CNode::Scatter(..) => (Shape::Vector(Length::Main), true),
                 CNode::SideRow(_, ColumnRange::Part { first, end }) => vector(Length::Const(end.saturating_sub(first))),
                 CNode::SideRow(input, ColumnRange::All) | CNode::VectMatMult(_, input) => vector(Length::Cols(input)),
                 CNode::SideVector(input) => vector(Length::Cells(input)),
                 CNode::Windows(op, _, windows) => vector(Length::Const(window_values(op, &windows))),
                 CNode::Convolve(_, _, filters) => vector(Length::Const(filters.values())),
                 CNode::Cbind(..) => vector(Length::Cbind(id)),
-                // Laid out, a vector is as long as before: the form of a plan has its shapes.
-                CNode::RowCumulative(..)
-                | CNode::Unary(..)
-                | CNode::Binary(..)
-                | CNode::Ternary(..)
-                | CNode::Scatter(..) => {
+                CNode::RowCumulative(..) | CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..) => {
                     let operands = node.operands();
                     let first =
                         operands.iter().map(|&operand| result.of(operand)).find(|shape| *shape != Shape::Scalar);

@@ -5,7 +5,7 @@
 //! and what comes after it, but nothing before it.
 
 use super::Search;
-use crate::cplan::{Bits, CInputId, CNode, CNodeId, COutput, CPlan};
+use crate::cplan::{Bits, CInputId, CNode, CNodeId, COutput, CPlan, RowType, Variant};
 use crate::template::Space;
 use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap};
 use smallvec::{SmallVec, smallvec};
@@ -28,6 +28,18 @@ impl CPlan {
         }
         let laying_out = |joined: &[CInputId]| Some(Cow::Owned(Scattering::of(self, joined)?.plan()));
         laying_out(&[]).or_else(|| laying_out(&self.candidates()))
+    }
+}
+
+impl CPlan {
+    /// This plan with the variant that its output says: what is laid out is as long as the main row by its own name, where the
+    /// value may have had that of a side input.
+    fn with_own_variant(self) -> CPlan {
+        let own = match &self.outputs[..] {
+            [output] if self.variant != Variant::Row(RowType::MultiAgg) => self.output_variant(output, &self.shapes()),
+            _ => None,
+        };
+        CPlan { variant: own.unwrap_or(self.variant), ..self }
     }
 }
 
@@ -62,7 +74,7 @@ impl<'a> Scattering<'a> {
             form.copy(id, node);
         }
         let outputs = plan.outputs.iter().map(|output| form.output(output)).collect();
-        CPlan { inputs: plan.inputs.clone(), nodes: form.nodes, outputs, ..*plan }
+        CPlan { inputs: plan.inputs.clone(), nodes: form.nodes, outputs, ..*plan }.with_own_variant()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Tests of what lies by position, of what rows meet and are joined with, and of the form that lays values out.
 
-use crate::cplan::{CInputId, parse};
+use crate::cplan::{CInputId, RowType, Variant, parse};
 use std::borrow::Cow;
 
 /// What lies by position in the sparse units of a Row plan over inputs in0 to in2 (matrices) and in3 (a scalar): nodes, then
@@ -230,7 +230,7 @@ fn what_fills_is_laid_out_after_it_is_computed() {
             "%0 = main\n%1 = side_row in1\n%2 = literal 0.0\n%3 = scatter %1, %2\n%4 = plus %0, %1\n%5 = exp %4\n%6 = literal 1.0\n\
              %7 = scatter %5, %6\n%8 = row_agg.max %7\n%9 = row_cumulative.sum %3\n%10 = row_agg.sum %9\n%11 = plus %8, %10\nout %11",
         ),
-        // What is laid out is as long as before, by the same name: the form is of the plan's variant.
+        // What is stored may be a function of the side alone.
         (
             "no_agg_b1",
             "%0 = main\n%1 = side_row in1\n%2 = plus %0, %1\n%3 = exp %2\n%4 = row_agg.max %3\n%5 = sin %1\n%6 = plus %5, %4\nout %6",
@@ -256,6 +256,16 @@ fn what_fills_is_laid_out_after_it_is_computed() {
     ] {
         assert_eq!(sparse_form_of(variant, body), expected, "{body}");
     }
+}
+
+/// What is laid out is as long as the main row by its own name: of a plan that stores it, the form is of another variant.
+#[test]
+fn forms_are_of_the_variant_that_their_output_says() {
+    let text = "cplan row no_agg_b1 sparse_safe=false {\n in0 = matrix\n in1 = matrix\n %0 = main\n %1 = side_row in1\n\
+        %2 = plus %0, %1\n %3 = exp %2\n %4 = row_agg.max %3\n %5 = sin %1\n %6 = plus %5, %4\n out %6\n}";
+    let plan = parse(text).expect("well-formed text").verify().expect("a well-formed plan");
+    let form = plan.sparse_form().expect("rows are joined");
+    assert_eq!(form.variant, Variant::Row(RowType::NoAgg));
 }
 
 /// What joins rows is the same in the form; without what is joined it has no positions.
