@@ -29,9 +29,7 @@ impl CPlan {
         let laying_out = |joined: &[CInputId]| Some(Cow::Owned(Scattering::of(self, joined)?.plan()));
         laying_out(&[]).or_else(|| laying_out(&self.candidates()))
     }
-}
 
-impl CPlan {
     /// This plan with the variant that its output says: what is laid out is as long as the main row by its own name, where the
     /// value may have had that of a side input.
     fn with_own_variant(self) -> CPlan {
