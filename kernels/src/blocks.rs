@@ -7,7 +7,7 @@ use crate::KernelContext;
 use fuseline_ir::schedule::Strips;
 use fuseline_ir::work::{self, CELL_BYTES, csr_row_bytes, even_blocks};
 pub(crate) use fuseline_ir::work::{BASIC_BLOCK_CELLS as BLOCK_CELLS, MAX_PARTIALS, most_block_rows};
-use fuseline_matrix::{Buffer, Csr, CsrRows, Layout, StopListener, strips};
+use fuseline_matrix::{Buffer, Csr, CsrRows, Layout, MatrixBlock, StopListener, strips};
 use fuseline_vecprims::CsrTile;
 use rayon::ThreadPool;
 use rayon::prelude::*;
@@ -170,6 +170,13 @@ pub(crate) fn on_threads_for<T: Send>(
     let (mut work, mut result) = (Some(work), None);
     install(context.pool, &mut || result = work.take().map(|work| work()));
     result.expect("the pool called it")
+}
+
+/// The matrix in the format that suits its density.
+pub fn in_best_format(context: &KernelContext<'_>, matrix: MatrixBlock) -> MatrixBlock {
+    // There is nothing to share where nothing is converted.
+    let cells = if matrix.stays_sparse() { 0 } else { matrix.rows().saturating_mul(matrix.cols()) };
+    on_threads_for(context, cells.div_ceil(BLOCK_CELLS), || matrix.in_best_format_in(context.buffers))
 }
 
 /// Does this inside of the pool.

@@ -1,5 +1,6 @@
 //! Cumulative aggregates down the columns: strictly in order, so that a column has the same bits however it is stored.
 
+use crate::blocks::in_best_format;
 use crate::elementwise::union_row;
 use crate::{KernelContext, KernelError};
 use fuseline_ir::ops::AggOp;
@@ -22,7 +23,7 @@ pub fn cumulative(context: &KernelContext<'_>, op: AggOp, matrix: &MatrixBlock) 
 fn scan(context: &KernelContext<'_>, matrix: &MatrixBlock, merge: impl Fn(f64, f64) -> f64) -> MatrixBlock {
     match matrix.layout() {
         Layout::Dense(dense) => scan_dense(context, &dense, merge).into(),
-        Layout::Sparse(csr) => MatrixBlock::from(scan_sparse(&csr, merge)).in_best_format(),
+        Layout::Sparse(csr) => in_best_format(context, scan_sparse(&csr, merge).into()),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Generation of matrices: `matrix`, `seq`, `rand`, and the expansion of vectors.
 
-use crate::blocks::{BLOCK_CELLS, for_each_block, map_parts, most_block_rows, row_ranges};
+use crate::blocks::{BLOCK_CELLS, for_each_block, in_best_format, map_parts, most_block_rows, row_ranges};
 use crate::multiply_add::{progression, spread};
 use crate::{KernelContext, KernelError, random};
 use fuseline_ir::SizeInfo;
@@ -121,7 +121,7 @@ pub fn expand(context: &KernelContext<'_>, vector: &MatrixBlock, cols: i64) -> R
         runs.zip(vector.to_dense().values()).for_each(|(run, &value)| run.fill(value));
     }
     let result = MatrixBlock::from(result);
-    Ok(if vector.format().is_sparse() { result.in_best_format() } else { result })
+    Ok(if vector.format().is_sparse() { in_best_format(context, result) } else { result })
 }
 
 /// The column `from, from + by, ...` up to at most `to`.

@@ -30,6 +30,7 @@ mod triangle;
 mod variance;
 
 pub use aggregate::{aggregate_full, aggregate_vector};
+pub use blocks::in_best_format;
 pub use convolution::{Pooling, Windows, conv2d, conv2d_backward_data, conv2d_backward_filter, pool, pool_backward};
 pub use cumulative::{cumulative, cumulative_sum_product};
 pub use diagonal::diagonal;

@@ -1,6 +1,8 @@
 //! Transpose, indexing and binding: cells move, values do not change.
 
-use crate::blocks::{average_row, block_rows, build_csr, for_each_block, on_threads_for, row_ranges, transpose_csr};
+use crate::blocks::{
+    average_row, block_rows, build_csr, for_each_block, in_best_format, on_threads_for, row_ranges, transpose_csr,
+};
 use crate::generate::{check_sparse_cols, checked_dims};
 use crate::{KernelContext, KernelError, Operand};
 use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock};
@@ -90,7 +92,7 @@ pub fn index(
             });
             result.into()
         }
-        Layout::Sparse(csr) => MatrixBlock::from(slice_csr(context, &csr, rows, cols)).in_best_format(),
+        Layout::Sparse(csr) => in_best_format(context, slice_csr(context, &csr, rows, cols).into()),
     })
 }
 
@@ -145,7 +147,7 @@ pub fn left_index(
 ) -> Result<MatrixBlock, KernelError> {
     let mut result = matrix.clone();
     replace_range(context, &mut result, replacement, rows, cols)?;
-    Ok(result.in_best_format())
+    Ok(in_best_format(context, result))
 }
 
 /// Replaces these rows and columns (1-based, inclusive): in place where the matrix is dense and has no other holder, else

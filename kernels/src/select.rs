@@ -1,6 +1,6 @@
 //! Rows and columns chosen from a matrix: in reverse, sorted, or without the empty ones.
 
-use crate::blocks::{BLOCK_CELLS, average_row, block_rows, build_csr, for_each_block};
+use crate::blocks::{BLOCK_CELLS, average_row, block_rows, build_csr, for_each_block, in_best_format};
 use crate::sort::{collected, sorted};
 use crate::{KernelContext, KernelError};
 use fuseline_matrix::{Dense, Growing, Layout, MatrixBlock, MemoryKind};
@@ -136,8 +136,8 @@ pub fn remove_empty(
         Margin::Rows if kept.is_empty() => Dense::zeros(usize::from(keeps_one), cols).into(),
         Margin::Cols if kept.is_empty() => Dense::zeros(rows, usize::from(keeps_one)).into(),
         _ if kept.len() == extent => matrix.clone(),
-        Margin::Rows => select_rows(context, matrix, kept.len(), |row| kept[row]).in_best_format(),
-        Margin::Cols => select_columns(context, matrix, &kept).in_best_format(),
+        Margin::Rows => in_best_format(context, select_rows(context, matrix, kept.len(), |row| kept[row])),
+        Margin::Cols => in_best_format(context, select_columns(context, matrix, &kept)),
     })
 }
 

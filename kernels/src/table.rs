@@ -1,5 +1,6 @@
 //! Contingency tables.
 
+use crate::blocks::in_best_format;
 use crate::generate::{check_sparse_cols, checked_dims};
 use crate::sort::sorted;
 use crate::{KernelContext, KernelError, Operand};
@@ -51,7 +52,7 @@ pub fn table(
             Ok(if MatrixBlock::best_format(height, width, positions.len).is_sparse() {
                 positions.row_by_row(context, height, width)?.into()
             } else {
-                MatrixBlock::from(positions.dense_row_by_row(context, height, width)?).in_best_format()
+                in_best_format(context, positions.dense_row_by_row(context, height, width)?.into())
             })
         });
     }
@@ -71,7 +72,7 @@ pub fn table(
         for &(i, j, weight) in entries.iter() {
             result.values_mut()[i * width + j] += weight;
         }
-        MatrixBlock::from(result).in_best_format()
+        in_best_format(context, result.into())
     })
 }
 

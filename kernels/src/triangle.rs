@@ -1,6 +1,6 @@
 //! Triangles of matrices.
 
-use crate::blocks::{average_row, build_csr};
+use crate::blocks::{average_row, build_csr, in_best_format};
 use crate::{KernelContext, push_nonzero};
 use fuseline_matrix::{Dense, Layout, MatrixBlock};
 
@@ -36,7 +36,7 @@ pub fn triangle(context: &KernelContext<'_>, matrix: &MatrixBlock, part: Triangl
                     }
                 },
             );
-            MatrixBlock::from(kept).in_best_format()
+            in_best_format(context, kept.into())
         }
         layout => {
             let cells = layout.into_dense();
@@ -44,7 +44,7 @@ pub fn triangle(context: &KernelContext<'_>, matrix: &MatrixBlock, part: Triangl
                 let is_inside = part.contains(i, j);
                 if is_inside && keeps_values { cells.get(i, j) } else { f64::from(u8::from(is_inside)) }
             });
-            MatrixBlock::from(kept).in_best_format()
+            in_best_format(context, kept.into())
         }
     }
 }

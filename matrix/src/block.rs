@@ -1,5 +1,6 @@
 //! A matrix in whichever representation it is stored.
 
+use crate::buffer::BufferPool;
 use crate::csr::Csr;
 use crate::dense::Dense;
 use crate::error::CsrError;
@@ -233,8 +234,27 @@ impl MatrixBlock {
 
     /// The matrix in the format that suits its density.
     pub fn in_best_format(self) -> Self {
-        let nonzeros = self.nnz();
-        self.in_format_for(nonzeros)
+        self.in_best_format_in(&BufferPool::new(0))
+    }
+
+    /// Whether the matrix is sparse, and a sparse format suits it.
+    pub fn stays_sparse(&self) -> bool {
+        self.format().is_sparse() && MatrixBlock::best_format(self.rows(), self.cols(), self.nnz()).is_sparse()
+    }
+
+    /// The matrix in the format that suits its density; what is converted is in memory of a pool. Inside of a rayon pool, its
+    /// threads share the work.
+    pub fn in_best_format_in(self, pool: &Arc<BufferPool>) -> Self {
+        match &self.storage {
+            Storage::Wide(_) if self.stays_sparse() => self,
+            Storage::Wide(Wide::Sparse(csr)) => csr.filled_in(pool, csr.values(), 0.0).into(),
+            Storage::Wide(Wide::Dense(dense)) if Csr::suits(dense) => Csr::from_dense_in(pool, dense).into(),
+            Storage::Wide(Wide::Dense(_)) => self,
+            Storage::Narrow(narrow) => {
+                let nonzeros = narrow.nnz();
+                self.in_format_for(nonzeros)
+            }
+        }
     }
 
     /// The matrix in the format that suits its number of non-zeros.

@@ -9,9 +9,11 @@ use crate::growing::Growing;
 use crate::memory::Memory;
 use crate::run_context::StopListener;
 use bytemuck::{Pod, cast_slice};
+use fuseline_ir::Format;
 use rayon::prelude::*;
 use sprs::CsMatI;
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// Non-zeros that are copied by one thread at a time.
@@ -86,16 +88,7 @@ impl JoinedCells<'_> {
 impl SparseRow<'_> {
     /// Writes those positions whose value is not zero, as long as there is room; how many these are.
     pub fn write_nonzeros(self, columns: &mut [u32], values: &mut [f64]) -> usize {
-        let mut kept = 0;
-        for (&column, &value) in self.columns.iter().zip(self.values) {
-            if kept == values.len() {
-                break;
-            }
-            // A zero is overwritten by what comes next: no branch has to foresee it.
-            (columns[kept], values[kept]) = (column, value);
-            kept += usize::from(value != 0.0);
-        }
-        kept
+        write_nonzeros(self.columns.iter().copied().zip(self.values.iter().copied()), columns, values)
     }
 
     /// Writes the cells of both rows wherever one of them has a position; how many positions that are. There must be room for
@@ -127,6 +120,21 @@ impl SparseRow<'_> {
             count + put_rest(b.part(q..b.len()), columns, right, left)
         }
     }
+}
+
+/// Writes those of some cells, given by their columns, that are not zero, as long as there is room; how many these are.
+fn write_nonzeros(cells: impl Iterator<Item = (u32, f64)>, columns: &mut [u32], values: &mut [f64]) -> usize {
+    let columns = &mut columns[..values.len()];
+    let mut kept = 0;
+    for (column, value) in cells {
+        if kept == values.len() {
+            break;
+        }
+        // A zero is overwritten by what comes next: no branch has to foresee it.
+        (columns[kept], values[kept]) = (column, value);
+        kept += usize::from(value != 0.0);
+    }
+    kept
 }
 
 /// All bits where one column is at most another one, else none. A mask that is made of a comparison becomes a branch: there is no
@@ -205,7 +213,7 @@ impl Pattern {
     }
 }
 
-/// Cells that a thread writes at a time where non-zeros are put among all cells.
+/// Cells that a thread goes through at a time: where non-zeros are put among all cells, or told from them.
 const CELLS_AT_A_TIME: usize = 1 << 17;
 
 /// Numbered consecutive parts of these lengths.
@@ -466,6 +474,43 @@ impl Csr {
     pub fn from_dense(dense: &Dense) -> Self {
         let (pattern, values) = nonzeros_of(dense.rows(), dense.cols(), dense.values());
         Csr::of_pattern(dense.cols(), Arc::new(pattern), values.into())
+    }
+
+    /// The non-zeros of a dense matrix, in memory of a pool. Inside of a rayon pool, its threads share the work.
+    ///
+    /// # Panics
+    /// It has more columns than 32-bit indexes tell apart.
+    pub fn from_dense_in(pool: &Arc<BufferPool>, dense: &Dense) -> Self {
+        let (rows, cols) = (dense.rows(), dense.cols());
+        assert!(u32::try_from(cols).is_ok(), "{}", CsrError::TooManyColumns { cols });
+        let height = (CELLS_AT_A_TIME / cols.max(1)).max(1);
+        let heights: Vec<usize> = (0..rows).step_by(height).map(|first| height.min(rows - first)).collect();
+        let lengths = |block: usize, out: &mut [usize]| {
+            let rows = block * height..;
+            rows.zip(out).for_each(|(row, length)| *length = count_nonzeros(dense.row(row)));
+        };
+        let fill = |block: usize, columns: &mut [u32], values: &mut [f64]| {
+            let mut kept = 0;
+            for row in block * height..rows.min((block + 1) * height) {
+                let cells = (0..).zip(dense.row(row).iter().copied());
+                kept += write_nonzeros(cells, &mut columns[kept..], &mut values[kept..]);
+            }
+        };
+        Csr::build_in(pool, cols, &heights, lengths, fill)
+    }
+
+    /// Whether a dense matrix has so few non-zeros that a sparse format suits it. Inside of a rayon pool, its threads share the
+    /// work, which ends once it is known that there are too many.
+    pub(crate) fn suits(dense: &Dense) -> bool {
+        let (rows, cols) = (dense.rows(), dense.cols());
+        let suits = |nonzeros: usize| Format::suited_to(rows as f64, cols as f64, nonzeros as f64).is_sparse();
+        let nonzeros = AtomicUsize::new(0);
+        each(dense.values().chunks(CELLS_AT_A_TIME).collect(), |cells: &[f64]| {
+            if suits(nonzeros.load(Ordering::Relaxed)) {
+                nonzeros.fetch_add(count_nonzeros(cells), Ordering::Relaxed);
+            }
+        });
+        u32::try_from(cols).is_ok() && suits(nonzeros.into_inner())
     }
 
     /// Whether zeros are stored explicitly.

@@ -155,6 +155,56 @@ fn stored_zeros_are_left_out_on_every_number_of_threads() {
     assert_eq!(none.without_stored_zeros(), Csr::empty(2, 3));
 }
 
+/// More cells than one thread goes through, zeros of either sign and NaN among them, rows without non-zeros, and a block that
+/// ends with some.
+#[test]
+fn dense_matrices_lose_their_zeros_on_every_number_of_threads() {
+    for (rows, cols) in [(0, 3), (3, 0), (1, 300_001), (300_001, 1), (1700, 301), (7, 131_072)] {
+        let dense = Dense::from_fn(rows, cols, |i, j| match (i * 7 + j * 3) % 11 {
+            _ if i.is_multiple_of(13) && i > 0 => 0.0,
+            0 => -0.0,
+            4 => f64::NAN,
+            10 => j as f64,
+            _ => 0.0,
+        });
+        let expected = Csr::from_dense(&dense);
+        let is_sparse = MatrixBlock::best_format(rows, cols, expected.nnz()).is_sparse();
+        for threads in [1, 3] {
+            let workers = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            // Memory that is handed out a second time is not clear.
+            let pool = BufferPool::new(1 << 30);
+            for _ in 0..2 {
+                let csr = workers.install(|| Csr::from_dense_in(&pool, &dense));
+                assert_eq!((csr.row_offsets(), csr.columns()), (expected.row_offsets(), expected.columns()));
+                let bits = |csr: &Csr| csr.values().iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+                assert_eq!(bits(&csr), bits(&expected), "{rows} x {cols}, {threads} threads");
+                let stored = workers.install(|| MatrixBlock::from(dense.clone()).in_best_format_in(&pool));
+                assert_eq!(stored.format().is_sparse(), is_sparse, "{rows} x {cols}");
+            }
+        }
+    }
+}
+
+/// The format changes at one and the same number of non-zeros, whichever it was before.
+#[test]
+fn the_number_of_non_zeros_decides_on_the_format() {
+    let (rows, cols) = (500, 400);
+    let turn = (0..rows * cols).find(|&nnz| !MatrixBlock::best_format(rows, cols, nnz).is_sparse()).unwrap();
+    let pool = BufferPool::new(0);
+    for nonzeros in [turn - 1, turn] {
+        // The last rows hold all of them: what is counted first does not tell.
+        let first = rows * cols - nonzeros;
+        let dense = Dense::from_fn(rows, cols, |i, j| f64::from(u8::from(i * cols + j >= first)));
+        let sparse: MatrixBlock = Csr::from_dense(&dense).into();
+        assert_eq!(sparse.stays_sparse(), nonzeros < turn);
+        for block in [dense.into(), sparse] {
+            let stored = block.clone().in_best_format_in(&pool);
+            assert_eq!(stored.format().is_sparse(), nonzeros < turn, "{nonzeros} non-zeros");
+            assert_eq!(stored.to_dense().values(), block.to_dense().values());
+        }
+    }
+}
+
 #[test]
 fn one_nan_takes_the_place_of_all() {
     let other = f64::from_bits(0xfff8_0000_0000_0123);

@@ -94,13 +94,18 @@ impl BinaryOp {
 }
 
 impl TernaryOp {
+    /// Whether it adds to an operand, rather than to choose or replace values.
+    pub fn is_sum(self) -> bool {
+        matches!(self, TernaryOp::PlusMult | TernaryOp::MinusMult)
+    }
+
     /// What is known of the value, where the operands that are known decide it.
     pub fn eval_known(self, a: Known, b: Known, c: Known, strict: bool) -> Known {
         Known::of(&[a, b, c], self.value_of_known(a, b, c, strict))
     }
 
     fn value_of_known(self, a: Known, b: Known, c: Known, strict: bool) -> Option<f64> {
-        let is_sum = matches!(self, TernaryOp::PlusMult | TernaryOp::MinusMult);
+        let is_sum = self.is_sum();
         match (self, a.value(), b.value(), c.value()) {
             (_, a, ..) if is_sum && (b.annihilates(strict) || c.annihilates(strict)) => a,
             (_, Some(a), Some(b), Some(c)) => Some(self.eval(a, b, c)),

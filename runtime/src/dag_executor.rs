@@ -133,7 +133,7 @@ impl DagExecutor<'_> {
         memory::guarded(self.engine, hop, || {
             operator.update(block)?;
             if !stays_dense {
-                *block = block.clone().in_best_format();
+                *block = self.engine.in_best_format(block.clone());
             }
             Ok(())
         })?;

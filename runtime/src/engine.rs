@@ -6,8 +6,8 @@ use crate::error::RuntimeErrorKind;
 use crate::plan_cache::PlanCache;
 use crate::progress::{Progress, ProgressCounters};
 use crate::threads::{Threads, ThreadsError};
-use fuseline_kernels::{KernelContext, Primitives};
-use fuseline_matrix::{Budget, BufferPool, RunContext, StopFlag};
+use fuseline_kernels::{self as kernels, KernelContext, Primitives};
+use fuseline_matrix::{Budget, BufferPool, MatrixBlock, RunContext, StopFlag};
 use fuseline_skeletons::{Backend, Counters};
 use std::sync::Arc;
 
@@ -140,6 +140,11 @@ impl Engine {
     /// The memory of matrices.
     pub fn buffers(&self) -> &Arc<BufferPool> {
         self.threads.buffers()
+    }
+
+    /// The matrix in the format that suits its density.
+    pub(crate) fn in_best_format(&self, matrix: MatrixBlock) -> MatrixBlock {
+        kernels::in_best_format(&self.kernel_context(), matrix)
     }
 
     /// What basic operators need.

@@ -131,14 +131,14 @@ impl<'v> Frame<'v> {
     }
 
     /// Brings the matrices that a loop has updated into the format that suits them, once it ends.
-    fn leave_loop(&mut self) {
+    fn leave_loop(&mut self, engine: &Engine) {
         self.loops -= 1;
         if self.loops > 0 {
             return;
         }
         for name in std::mem::take(&mut self.updated) {
             if let Some(RuntimeValue::Matrix(block)) = self.variables.get_mut(&name) {
-                *block = block.clone().in_best_format();
+                *block = engine.in_best_format(block.clone());
             }
         }
     }
@@ -256,7 +256,7 @@ impl ProgramExecutor<'_> {
                     self.compiler.engine().progress.add_iteration();
                     self.run_blocks(body, frame)?;
                 }
-                frame.leave_loop();
+                frame.leave_loop(self.compiler.engine());
                 Ok(())
             }
             StatementBlock::For { variable, from, to, by, body, span, .. } => {
@@ -283,7 +283,7 @@ impl ProgramExecutor<'_> {
             frame.set(variable, RuntimeValue::Scalar(range.value(step)));
             self.run_blocks(body, frame)?;
         }
-        frame.leave_loop();
+        frame.leave_loop(self.compiler.engine());
         Ok(())
     }
 

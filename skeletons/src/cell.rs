@@ -9,10 +9,12 @@ use crate::aggregate::Aggregation;
 use crate::cumulative::run_blocks;
 use crate::nonzeros;
 use crate::operator::Operator;
-use crate::output::split_parts;
+use crate::output::{in_best_format, split_parts};
+use crate::roles::Role;
+use crate::side::SideInput;
 use crate::work::{UnitOf, Work};
 use crate::write::Write;
-use fuseline_ir::cplan::COutput;
+use fuseline_ir::cplan::{CNode, CNodeId, COutput};
 use fuseline_ir::ops::AggOp;
 use fuseline_ir::schedule::Sums;
 use fuseline_matrix::{Dense, MatrixBlock};
@@ -32,6 +34,7 @@ pub(crate) fn execute(operator: &Operator<'_>) -> Result<MatrixBlock, SkeletonEr
         COutput::RowAgg(agg, _) => dense_rows(operator, agg),
         COutput::ColAgg(agg, _) => dense_columns(operator, agg),
         COutput::FullAgg(..) => Aggregation::new(operator).over(None).into_block(),
+        COutput::Store(node) if may_leave_few(operator, node) => in_best_format(operator.env, dense_cells(operator)),
         COutput::Store(_) | COutput::Cumulative(..) => dense_cells(operator),
         COutput::RowProduct { .. } | COutput::TimesFactor(_) | COutput::TransposedTimesFactor(_) => {
             unreachable!("Cell plans have no products")
@@ -53,6 +56,15 @@ fn without_cells(output: &COutput, rows: usize, cols: usize) -> Dense {
     };
     let neutral = output.agg().map_or(0.0, AggOp::neutral);
     Dense::from_fn(rows, cols, |_, _| neutral)
+}
+
+/// Whether a result that is computed for all cells may have few non-zeros, as of an operation by itself: beside a sparse matrix,
+/// and where values are chosen or replaced.
+fn may_leave_few(operator: &Operator<'_>, result: CNodeId) -> bool {
+    let binding = &operator.binding;
+    let is_choice = matches!(binding.plan.nodes[result], CNode::Ternary(op, ..) if !op.is_sum());
+    let is_sparse = |side: &SideInput<'_>| side.role == Role::Cell && side.source.csr().is_some();
+    is_choice || binding.main.csr().is_some() || binding.sides.iter().flatten().any(is_sparse)
 }
 
 fn dense_cells(operator: &Operator<'_>) -> MatrixBlock {

@@ -78,11 +78,11 @@ pub(crate) fn combined_cells(operator: &Operator<'_>) -> MatrixBlock {
         });
         out
     });
-    if blocks.is_empty() {
-        return in_best_format(Csr::empty(operator.binding.fit.rows, cols));
-    }
     let env = operator.env;
-    in_best_format(env.pool.install(|| StoredRows::put_together(env.buffers, cols, &blocks)))
+    if blocks.is_empty() {
+        return in_best_format(env, Csr::empty(operator.binding.fit.rows, cols).into());
+    }
+    in_best_format(env, env.pool.install(|| StoredRows::put_together(env.buffers, cols, &blocks)).into())
 }
 
 /// One value for each position.

@@ -62,7 +62,7 @@ fn by_tiles(operator: &Operator<'_>) -> MatrixBlock {
         })
     });
     if MatrixBlock::best_format(rows, cols, nonzeros.into_iter().sum()).is_sparse() {
-        return Csr::from_dense(&out).into();
+        return operator.env.pool.install(|| Csr::from_dense_in(operator.env.buffers, &out)).into();
     }
     out.into()
 }

@@ -4,6 +4,7 @@ use crate::Execution;
 use crate::transpose::transpose;
 use crate::visited::VisitedRows;
 use fuseline_ir::ops::AggOp;
+use fuseline_ir::work::BASIC_BLOCK_CELLS;
 use fuseline_matrix::{Buffer, BufferPool, Csr, Dense, MatrixBlock};
 use fuseline_vecprims::Tile;
 use rayon::prelude::*;
@@ -101,14 +102,12 @@ pub(crate) struct ValuesByPosition {
 pub(crate) fn with_pattern(env: &Execution<'_>, pattern: &Csr, by_position: ValuesByPosition) -> MatrixBlock {
     let csr = pattern.with_values(by_position.values);
     let without_zeros = || env.pool.install(|| csr.without_stored_zeros_in(env.buffers));
-    in_best_format(if by_position.have_zeros { without_zeros() } else { csr })
+    in_best_format(env, if by_position.have_zeros { without_zeros() } else { csr }.into())
 }
 
-/// The matrix in the format that suits the number of its non-zeros.
-pub(crate) fn in_best_format(csr: Csr) -> MatrixBlock {
-    if MatrixBlock::best_format(csr.rows(), csr.cols(), csr.nnz()).is_sparse() {
-        csr.into()
-    } else {
-        csr.to_dense().into()
-    }
+/// The matrix in the format that suits the number of its non-zeros. Threads share the work if it is more than a block.
+pub(crate) fn in_best_format(env: &Execution<'_>, matrix: MatrixBlock) -> MatrixBlock {
+    let is_shared = !matrix.stays_sparse() && matrix.rows().saturating_mul(matrix.cols()) > BASIC_BLOCK_CELLS;
+    let convert = || matrix.in_best_format_in(env.buffers);
+    if is_shared { env.pool.install(convert) } else { convert() }
 }

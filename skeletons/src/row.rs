@@ -121,9 +121,12 @@ impl<'a> Row<'a> {
             });
             out
         });
-        let csr =
-            if blocks.is_empty() { Csr::empty(visited.csr().rows(), cols) } else { Csr::from_blocks(cols, &blocks) };
-        in_best_format(csr)
+        let env = self.operator.env;
+        let csr = match blocks.is_empty() {
+            true => Csr::empty(visited.csr().rows(), cols),
+            false => env.pool.install(|| Csr::from_blocks_in(env.buffers, cols, &blocks)),
+        };
+        in_best_format(env, csr.into())
     }
 
     fn full(&self) -> MatrixBlock {

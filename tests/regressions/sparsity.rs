@@ -1,7 +1,7 @@
 //! Zeros that are not stored: operations that keep them and that do not, in every position of their operands.
 
 use crate::{check_lines, csr, dense, mixed, sparse};
-use fuseline::{Csr, Dense};
+use fuseline::{CompileOptions, Csr, Dense, Format, Mode, Session, Variables};
 
 #[test]
 fn sparse_inputs_of_chains_that_do_not_keep_zeros() {
@@ -228,4 +228,26 @@ fn stored_zeros_drive_no_outer_products() {
         ],
         &[("X", &x), ("U", &u), ("V", &v)],
     );
+}
+
+/// Operators that compute all cells beside a sparse matrix, or choose values, leave results in the format that suits them, as
+/// operations by themselves do: what reads them goes by non-zeros, and their memory is what was estimated.
+#[test]
+fn results_of_all_cells_have_the_format_that_suits_them() {
+    const SCRIPT: &str = "
+        S = rand(rows=300, cols=200, min=-1, max=1, sparsity=0.05, seed=1)
+        X = rand(rows=300, cols=200, min=-1, max=1, seed=2)
+        P = max(min(S, abs(X)), 0)
+        C = ifelse(X > 0.9, X, 0)
+        D = max(S, abs(X))";
+    let formats = |mode: Mode| {
+        let session = Session::new(CompileOptions { mode, ..CompileOptions::default() }).expect("a session");
+        let script = session.compile_script("formats", SCRIPT, &[]).expect("it compiles");
+        let outcome = session.run(&script, Variables::new(), &mut std::io::sink()).expect("it runs");
+        ["P", "C", "D"].map(|name| outcome.matrix(name).expect("it is a matrix").format())
+    };
+    let expected = [Format::Sparse, Format::Sparse, Format::Dense];
+    for mode in [Mode::Base, Mode::Gen, Mode::GenFuseAll, Mode::GenFuseNoRedundancy] {
+        assert_eq!(formats(mode), expected, "{mode:?}");
+    }
 }

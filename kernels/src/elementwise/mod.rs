@@ -17,7 +17,7 @@ pub(crate) use sparse::{RowReader, zeros_stay};
 pub use ternary::ternary;
 pub(crate) use union::union_row;
 
-use crate::blocks::{BLOCK_CELLS, block_rows, for_each_block, on_threads_for};
+use crate::blocks::{BLOCK_CELLS, block_rows, for_each_block, in_best_format, on_threads_for};
 use crate::{KernelContext, KernelError, Operand};
 use fuseline_ir::ops::{BinaryOp, UnaryOp, UnaryZero};
 use fuseline_matrix::{Dense, Layout, MatrixBlock};
@@ -32,7 +32,7 @@ pub fn unary(context: &KernelContext<'_>, op: UnaryOp, matrix: &MatrixBlock) -> 
                 let len = out.len();
                 context.primitives.unary(op, 1, len, values.tile, TileMut::new(out, len));
             });
-            MatrixBlock::from(result).in_best_format()
+            in_best_format(context, result.into())
         }
         Layout::Sparse(csr) => pattern::filled(context, &csr, [], |values, [], out| {
             let len = out.len();
@@ -177,7 +177,7 @@ pub fn binary(
     let (rows, cols) = broadcast(op.dml().unwrap_or(op.mnemonic()), &[left, right])?;
     let [left, right] = [left, right].map(|operand| single_as_scalar(operand, (rows, cols)));
     if let Some(result) = sparse::binary(context, op, left, right, (rows, cols)) {
-        return Ok(MatrixBlock::from(result).in_best_format());
+        return Ok(in_best_format(context, result.into()));
     }
     if let Some(result) = sparse::beside_scalar(context, op, left, right, (rows, cols)) {
         return Ok(result);
@@ -200,7 +200,7 @@ pub fn binary(
         binary_rows(context, op, operands, len, out);
     });
     let result = MatrixBlock::from(result);
-    Ok(if was_sparse { result.in_best_format() } else { result })
+    Ok(if was_sparse { in_best_format(context, result) } else { result })
 }
 
 /// The operation on rows of `len` cells of the result.

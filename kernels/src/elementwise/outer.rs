@@ -1,7 +1,7 @@
 //! An operation of each cell of a column with each cell of a row.
 
 use super::sparse::zeros_stay;
-use crate::blocks::{block_rows, build_csr, for_each_block};
+use crate::blocks::{block_rows, build_csr, for_each_block, in_best_format};
 use crate::{KernelContext, KernelError, Operand, push_nonzero};
 use fuseline_ir::ops::BinaryOp;
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
@@ -45,7 +45,7 @@ pub fn outer(
     });
     let result = MatrixBlock::from(result);
     // Comparisons of codes with values give few ones.
-    Ok(if op.algebra().boolean { result.in_best_format() } else { result })
+    Ok(if op.algebra().boolean { in_best_format(context, result) } else { result })
 }
 
 /// The result where it is mostly zero: of an operand whose zeros stay, only the non-zeros are visited.

@@ -5,7 +5,7 @@
 //! but all become one value, this is computed once.
 
 use super::gather::Gather;
-use crate::blocks::{BLOCK_CELLS, balanced_ranges, map_parts, map_parts_with, on_threads_for};
+use crate::blocks::{BLOCK_CELLS, balanced_ranges, in_best_format, map_parts, map_parts_with, on_threads_for};
 use crate::{KernelContext, Operand};
 use fuseline_ir::work::BLOCK_NON_ZEROS;
 use fuseline_matrix::{Buffer, BufferPool, Csr, MatrixBlock};
@@ -44,7 +44,7 @@ pub(super) fn filled<const N: usize>(
     });
     // Most cells are those of zeros: nobody needs to count all of them.
     let is_dense = fill[0] != 0.0 && !MatrixBlock::best_format(rows, cols, cells - pattern.nnz()).is_sparse();
-    if is_dense { result } else { result.in_best_format() }
+    if is_dense { result } else { in_best_format(context, result) }
 }
 
 /// One value for each non-zero of `pattern`, and whether any is zero.

@@ -2,7 +2,7 @@
 
 use super::pattern::{filled, over_pattern};
 use super::{Source, broadcast, single_as_scalar, sparse};
-use crate::blocks::{BLOCK_CELLS, block_rows, for_each_block};
+use crate::blocks::{BLOCK_CELLS, block_rows, for_each_block, in_best_format};
 use crate::{KernelContext, KernelError, Operand};
 use fuseline_ir::ops::TernaryOp;
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
@@ -20,7 +20,7 @@ pub fn ternary(
     let (rows, cols) = broadcast(op.mnemonic(), &operands)?;
     let operands = operands.map(|operand| single_as_scalar(operand, (rows, cols)));
     if let Some(result) = over_nonzeros(context, op, operands, (rows, cols)) {
-        return Ok(MatrixBlock::from(result).in_best_format());
+        return Ok(in_best_format(context, result.into()));
     }
     if let Some(result) = beside_scalars(context, op, operands, (rows, cols)) {
         return Ok(result);
@@ -43,8 +43,7 @@ pub fn ternary(
     });
     let result = MatrixBlock::from(result);
     // Choices and replacements may leave few cells; sums of dense operands hardly do.
-    let is_sum = matches!(op, TernaryOp::PlusMult | TernaryOp::MinusMult);
-    Ok(if is_sum && !was_sparse { result } else { result.in_best_format() })
+    Ok(if op.is_sum() && !was_sparse { result } else { in_best_format(context, result) })
 }
 
 /// The result over the non-zeros of an operand whose zeros stay zeros.

@@ -6,7 +6,7 @@ mod symmetric;
 
 pub use symmetric::{TransposedSide, tsmm};
 
-use crate::blocks::{add_to, map_parts, merge_partials};
+use crate::blocks::{add_to, in_best_format, map_parts, merge_partials};
 use crate::gemm::Strided;
 use crate::{KernelContext, KernelError};
 use fuseline_ir::Format;
@@ -40,7 +40,7 @@ pub fn matmul(
         (Layout::Sparse(left), Layout::Dense(right)) => sparse::times_dense(context, &left, &right).into(),
         (Layout::Dense(left), Layout::Sparse(right)) => sparse::dense_times(context, &left, &right).into(),
         (Layout::Sparse(left), Layout::Sparse(right)) => {
-            MatrixBlock::from(sparse::times_sparse(context, &left, &right)).in_best_format()
+            in_best_format(context, sparse::times_sparse(context, &left, &right).into())
         }
     })
 }
@@ -71,7 +71,7 @@ pub fn matmul_transposed_left(
         }
         (Layout::Sparse(a), Layout::Sparse(b)) if !context.strict_ieee => {
             match sparse::sum_of_row_products(context, &a, &b, false) {
-                Some(dense) => MatrixBlock::from(dense).in_best_format(),
+                Some(dense) => in_best_format(context, dense.into()),
                 None => return matmul(context, &crate::transpose(context, left), right),
             }
         }

@@ -4,7 +4,7 @@ use super::accumulate;
 use super::dense::{times_vector, transposed_times_skinny};
 use super::sparse::{Gustavson, row_by_row, sum_of_row_products};
 use crate::KernelContext;
-use crate::blocks::{add_to, build_csr, for_each_block, partial_ranges, transpose_csr};
+use crate::blocks::{add_to, build_csr, for_each_block, in_best_format, partial_ranges, transpose_csr};
 use crate::gemm::{Output, Strided, gemm_into};
 use fuseline_ir::schedule::Strips;
 use fuseline_ir::schedule::product::{BLOCK_ROWS, Extents, FEW_COLUMNS, LONG_INNER, PRIVATE_CELLS};
@@ -26,7 +26,7 @@ pub enum TransposedSide {
 /// `t(X) %*% X` or `X %*% t(X)`.
 pub fn tsmm(context: &KernelContext<'_>, matrix: &MatrixBlock, transposed: TransposedSide) -> MatrixBlock {
     match matrix.layout() {
-        Layout::Sparse(csr) if !context.strict_ieee => sparse_tsmm(context, &csr, transposed).in_best_format(),
+        Layout::Sparse(csr) if !context.strict_ieee => in_best_format(context, sparse_tsmm(context, &csr, transposed)),
         layout => dense_tsmm(context, &layout.into_dense(), transposed).into(),
     }
 }

@@ -66,6 +66,10 @@ const NARROW_STORE_IN_MOVES: f64 = 0.5;
 /// zeros, which are filled in. Fitted.
 const SCATTER_IN_MOVES: f64 = 0.3;
 
+/// What a cell of a result costs that is computed for all cells and stored sparse, in cells that a transposition moves one by
+/// one: it is read twice, counted and copied. Set on one machine.
+const COMPACT_IN_MOVES: f64 = 0.3;
+
 /// What a cell of a tile of the product of two factors costs besides its operations, relative to the machine's `start.run`: it is
 /// stored, and read again. Set on one machine.
 const CELL_OF_TILE: f64 = 0.4;
@@ -268,7 +272,9 @@ impl<'a> CellPass<'a> {
             work.line_bytes = bytes_of(context, operator.root());
         }
         self.count_combined(context, &inputs, &mut work);
-        let output = outputs_bytes(context, operator);
+        let compacted = if share == 1.0 { self.compacted_cells(context) } else { 0.0 };
+        work.moved += COMPACT_IN_MOVES * compacted;
+        let output = outputs_bytes(context, operator) + compacted * SCALAR_BYTES;
         let is_shared = cells(space) * share > BLOCK_CELLS as f64;
         let sweeps = SmallVec::new();
         let private_sums = 0.0;
@@ -283,6 +289,12 @@ impl<'a> CellPass<'a> {
             is_shared,
             computes_apart: false,
         }
+    }
+
+    /// The cells that are all computed and written before those that are not zero are stored.
+    fn compacted_cells(&self, context: &Context<'_>) -> f64 {
+        let is_compacted = |root: &&HopId| stored_rows(context, **root) > 0.0;
+        self.operator.roots.iter().filter(is_compacted).map(|&root| cells(&context.hop(root).size)).sum()
     }
 
     /// Counts the rows of a fused operator. Narrow ones are one run, with loops beside it. What skips the zeros of a driver goes by
@@ -514,7 +526,8 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVector {
         if let Some(rows) = &sparse_rows {
             rows.count_combined(context, operator, &mut work);
         }
-        work.non_zeros = non_zeros(context, &inputs);
+        let goes_by_values = is_fused && !asks_for_columns(&work, &inputs);
+        work.non_zeros = if goes_by_values { 0.0 } else { non_zeros(context, &inputs) };
         for read in inputs.iter().filter(|read| stored_rows(context, read.id) > 0.0) {
             let is_read = |member: HopId, id: HopId| match &sparse_rows {
                 Some(rows) => rows.walks_through(read.id, member, id),
@@ -574,6 +587,13 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVector {
     let private_sums = if is_shared { held.private_sums } else { 0.0 };
     let sweeps = held.sweeps;
     CostVector { output, work, inputs, sweeps, private_sums, sparsity: 1.0, driver: None, is_shared, computes_apart }
+}
+
+/// Whether an operator over rows asks where non-zeros are: rows are combined or laid out, or something else is read or added to
+/// there. What it computes of the values of rows alone goes through these.
+fn asks_for_columns(work: &Work, inputs: &[InputRead]) -> bool {
+    let meets = inputs.iter().any(|read| read.gathers > 0.0 || read.lines > 0.0);
+    meets || work.lines > 0.0 || work.joined > 0.0 || work.met > 0.0 || work.moved > 0.0
 }
 
 /// What an operator over rows holds beside them: right sides, and what it adds up.

@@ -19,6 +19,7 @@ pub(crate) unsafe fn sampled_product<V: Vector, const N: usize>(
     // SAFETY: passed on to the caller.
     unsafe {
         match rank.div_ceil(V::LANES) {
+            _ if rank == 1 && v.row == 1 => return scaled_values::<V>(csr, u, v.values, out),
             1 => return narrow_sampled_product::<V, 1>(csr, rank, u, v, out),
             2 => return narrow_sampled_product::<V, 2>(csr, rank, u, v, out),
             3 | 4 => return narrow_sampled_product::<V, 4>(csr, rank, u, v, out),
@@ -55,6 +56,30 @@ pub(crate) unsafe fn sampled_product<V: Vector, const N: usize>(
             row += 1;
         }
         pending.flush::<Sum>();
+    }
+}
+
+/// [`sampled_product`] for factors of one value a row: those that columns name, times that of the row.
+#[inline(always)]
+unsafe fn scaled_values<V: Vector>(csr: CsrRows, u: Rows, values: *const f64, out: *mut f64) {
+    // SAFETY: passed on to the caller; the last register of a row is masked.
+    unsafe {
+        for row in 0..csr.rows {
+            let [factor] = u.pointers(row);
+            let factor = V::splat(*factor);
+            // A sum with lanes that hold zeros: its own zeros are positive.
+            let scaled = |register: V| V::add(V::mul(factor, register), V::splat(0.0));
+            let std::ops::Range { start: mut position, end } = csr.positions(row);
+            while position + V::LANES <= end {
+                V::store(scaled(V::gather(values, csr.columns.add(position))), out.add(position));
+                position += V::LANES;
+            }
+            if position < end {
+                let rest = end - position;
+                let register = V::gather_first(values, csr.columns.add(position), rest);
+                V::store_first(scaled(register), out.add(position), V::first(rest));
+            }
+        }
     }
 }
 

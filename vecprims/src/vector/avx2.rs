@@ -45,6 +45,43 @@ unsafe fn store_first_of_four(register: __m256d, values: *mut f64, count: usize)
     }
 }
 
+/// The values at four addresses, loaded one by one: where they are in the nearest cache this takes half the time of an instruction
+/// that gathers them (measured on Zen 4).
+#[inline(always)]
+pub(super) unsafe fn four_at(addresses: [*const f64; 4]) -> __m256d {
+    // SAFETY: loads of the caller's values, and register operations of the instruction set that it runs on.
+    unsafe {
+        let [first, second, third, fourth] = addresses;
+        let low = _mm_loadh_pd(_mm_load_sd(first), second);
+        let high = _mm_loadh_pd(_mm_load_sd(third), fourth);
+        _mm256_insertf128_pd::<1>(_mm256_castpd128_pd256(low), high)
+    }
+}
+
+/// The values in four columns, each number of which holds two.
+#[inline(always)]
+pub(super) unsafe fn four_in(values: *const f64, columns: [i64; 2]) -> __m256d {
+    let value = |column: i64| values.wrapping_add(column as u32 as usize);
+    let [first, second] = columns;
+    // SAFETY: passed on to the caller.
+    unsafe { four_at([value(first), value(first >> 32), value(second), value(second >> 32)]) }
+}
+
+/// The halves of a register.
+#[inline(always)]
+pub(super) unsafe fn halves(register: __m128i) -> [i64; 2] {
+    // SAFETY: register operations of the instruction set that the caller runs on.
+    unsafe { [_mm_cvtsi128_si64(register), _mm_extract_epi64::<1>(register)] }
+}
+
+/// Where a register of as many values as these can be loaded from, of which lanes beyond the count are not asked for: what is in
+/// the first column, and a zero where there is none.
+#[inline(always)]
+pub(super) fn readable(values: *const f64, count: usize) -> *const f64 {
+    static ZERO: f64 = 0.0;
+    if count == 0 { &raw const ZERO } else { values }
+}
+
 /// Merges lanes `l` and `l + 2`: two lanes of `x` become the lower half, those of `y` the upper half.
 #[inline(always)]
 unsafe fn merge_halves<M: Merge>(x: Avx2, y: Avx2) -> Avx2 {
@@ -107,17 +144,15 @@ impl Vector for Avx2 {
         fn prefetch(values: *const f64) = _mm_prefetch::<_MM_HINT_T0>(values.cast());
         fn select(mask: First, yes: Self, no: Self) -> Self =
             Avx2(_mm256_blendv_pd(no.0, yes.0, _mm256_castsi256_pd(mask.bits)));
-        fn gather(values: *const f64, columns: *const u32) -> Self = {
-            let columns = _mm256_cvtepu32_epi64(_mm_loadu_si128(columns.cast()));
-            Avx2(_mm256_i64gather_pd::<8>(values, columns))
-        };
+        fn gather(values: *const f64, columns: *const u32) -> Self =
+            Avx2(four_in(values, columns.cast::<[i64; 2]>().read_unaligned()));
         fn gather_first(values: *const f64, columns: *const u32, count: usize) -> Self = {
-            // No branch on the count: nobody foresees where short rows end.
+            // No branch on the count: nobody foresees where short rows end. The lanes behind it look at the first column.
             let mask = first_of_four(count);
-            let halves = _mm256_permutevar8x32_epi32(mask, _mm256_set_epi32(7, 5, 3, 1, 6, 4, 2, 0));
-            let columns = _mm_maskload_epi32(columns.cast(), _mm256_castsi256_si128(halves));
-            let columns = _mm256_cvtepu32_epi64(columns);
-            Avx2(_mm256_mask_i64gather_pd::<8>(_mm256_setzero_pd(), values, columns, _mm256_castsi256_pd(mask)))
+            let narrow = _mm256_permutevar8x32_epi32(mask, _mm256_set_epi32(7, 5, 3, 1, 6, 4, 2, 0));
+            let columns = _mm_maskload_epi32(columns.cast(), _mm256_castsi256_si128(narrow));
+            let gathered = four_in(readable(values, count), halves(columns));
+            Avx2(_mm256_and_pd(gathered, _mm256_castsi256_pd(mask)))
         };
         fn add(x: Self, y: Self) -> Self = Avx2(_mm256_add_pd(x.0, y.0));
         fn sub(x: Self, y: Self) -> Self = Avx2(_mm256_sub_pd(x.0, y.0));

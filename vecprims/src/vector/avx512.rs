@@ -1,5 +1,6 @@
 //! AVX-512: 8 lanes, predicated by mask registers.
 
+use super::avx2::{four_at, four_in, halves, readable};
 use super::{BLOCK, Merge, Vector, register_methods};
 use std::arch::x86_64::*;
 use std::mem::transmute;
@@ -12,6 +13,13 @@ pub(crate) struct Avx512(__m512d);
 #[inline(always)]
 fn first_of_eight(count: usize) -> __mmask8 {
     ((1_u32 << count) - 1) as __mmask8
+}
+
+/// A register of two halves.
+#[inline(always)]
+unsafe fn joined(low: __m256d, high: __m256d) -> __m512d {
+    // SAFETY: register operations of the instruction set that the caller runs on.
+    unsafe { _mm512_insertf64x4::<1>(_mm512_castpd256_pd512(low), high) }
 }
 
 /// Merges lanes `l` and `l + 4`: four lanes of `x` become the lower half, those of `y` the upper half.
@@ -102,13 +110,16 @@ impl Vector for Avx512 {
         fn prefetch(values: *const f64) = _mm_prefetch::<_MM_HINT_T0>(values.cast());
         fn select(mask: __mmask8, yes: Self, no: Self) -> Self = Avx512(_mm512_mask_blend_pd(mask, no.0, yes.0));
         fn gather(values: *const f64, columns: *const u32) -> Self = {
-            let columns = _mm512_cvtepu32_epi64(_mm256_loadu_si256(columns.cast()));
-            Avx512(_mm512_i64gather_pd::<8>(columns, values))
+            let [first, second] = columns.cast::<[[i64; 2]; 2]>().read_unaligned();
+            Avx512(joined(four_in(values, first), four_in(values, second)))
         };
         fn gather_first(values: *const f64, columns: *const u32, count: usize) -> Self = {
-            let mask = first_of_eight(count);
-            let columns = _mm512_cvtepu32_epi64(_mm256_maskz_loadu_epi32(mask, columns.cast()));
-            Avx512(_mm512_mask_i64gather_pd::<8>(_mm512_setzero_pd(), mask, columns, values))
+            // No branch on the count: nobody foresees where short rows end. The lanes behind it look at the first column.
+            let (mask, values) = (first_of_eight(count), readable(values, count));
+            let columns = _mm256_maskz_loadu_epi32(mask, columns.cast());
+            let low = four_in(values, halves(_mm256_castsi256_si128(columns)));
+            let high = four_in(values, halves(_mm256_extracti128_si256::<1>(columns)));
+            Avx512(_mm512_maskz_mov_pd(mask, joined(low, high)))
         };
         fn reduce_eight<M: Merge>(rows: [Self; 8]) -> [f64; 8] = {
             // Rows enter in the order that leaves them sorted after the last step interleaves evens and odds.
@@ -162,7 +173,9 @@ impl Vector for Avx512 {
             }
             columns
         };
-        fn load_column(values: *const f64, row: usize) -> Self =
-            Avx512(_mm512_i64gather_pd::<8>(_mm512_mullo_epi64(_mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0), _mm512_set1_epi64(row as i64)), values));
+        fn load_column(values: *const f64, row: usize) -> Self = {
+            let four = |first: usize| [0, 1, 2, 3].map(|r| values.wrapping_add((first + r) * row));
+            Avx512(joined(four_at(four(0)), four_at(four(4))))
+        };
     }
 }

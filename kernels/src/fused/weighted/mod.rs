@@ -5,7 +5,7 @@ mod cells;
 mod tiles;
 
 use super::{FusedValue, Inputs, check};
-use crate::blocks::{map_parts_with, row_bytes, sum_strips};
+use crate::blocks::{in_best_format, map_parts_with, row_bytes, sum_strips};
 use crate::elementwise::{binary, with_values};
 use crate::gemm::{Output, Strided, gemm_add};
 use crate::product::accumulate;
@@ -224,8 +224,8 @@ fn squares_beside(tiles: &Tiles<'_>, rows: Range<usize>) -> f64 {
 /// The results cell by cell: m x n, with the zeros of the driver where only its non-zeros are visited.
 fn cell_by_cell(tiles: &Tiles<'_>, evaluate: &Evaluate<'_>) -> MatrixBlock {
     if let Some(pattern) = tiles.pattern() {
-        return MatrixBlock::from(with_values(tiles.context, pattern, at_non_zeros(tiles, pattern, evaluate)))
-            .in_best_format();
+        let values = at_non_zeros(tiles, pattern, evaluate);
+        return in_best_format(tiles.context, with_values(tiles.context, pattern, values).into());
     }
     let Extents { rows, cols, .. } = tiles.extents();
     let context = tiles.context;
@@ -242,7 +242,7 @@ fn cell_by_cell(tiles: &Tiles<'_>, evaluate: &Evaluate<'_>) -> MatrixBlock {
         },
     );
     let result = MatrixBlock::from(result);
-    if tiles.driver.format().is_sparse() { result.in_best_format() } else { result }
+    if tiles.driver.format().is_sparse() { in_best_format(context, result) } else { result }
 }
 
 /// The results at the non-zeros of the driver.

@@ -179,6 +179,35 @@ fn rows_are_begun_where_something_asks_for_them() {
     assert_eq!(rows_begun((ROWS, COLS), Direction::Full), [true, true]);
 }
 
+/// An operator over rows visits non-zeros where something asks for their columns; sums of rows, beside values of rows, take in
+/// values wherever these are.
+#[test]
+fn row_operators_visit_non_zeros_where_something_asks_for_columns() {
+    let visited = |ending: Chain| {
+        let mut d = Dag::default();
+        let x = d.sparse("X", ROWS, COLS, NON_ZEROS);
+        let sums = d.op((AggOp::Sum, Direction::Row), &[x]);
+        let scaled = d.mult(x, sums);
+        ending(&mut d, scaled);
+        let limits = TemplateLimits::default();
+        let context = Context::new(&d.dag, &limits);
+        cost_vector(&context, &row_operator(&d.dag)).expect("an operator over rows").work.non_zeros
+    };
+    assert_eq!(visited(|d, scaled| d.op((AggOp::Max, Direction::Row), &[scaled])), 0.0);
+    assert_eq!(visited(|d, scaled| d.op((AggOp::Sum, Direction::Col), &[scaled])), NON_ZEROS as f64);
+    let times_vector: Chain = |d, scaled| {
+        let v = d.read("v", COLS, 1);
+        d.matmul(scaled, v)
+    };
+    assert_eq!(visited(times_vector), NON_ZEROS as f64);
+    let beside_vector: Chain = |d, scaled| {
+        let w = d.read("w", 1, COLS);
+        let both = d.mult(scaled, w);
+        d.op((AggOp::Sum, Direction::Row), &[both])
+    };
+    assert_eq!(visited(beside_vector), NON_ZEROS as f64);
+}
+
 /// Rows of two sparse matrices that meet, or are joined, cost more than their visits, whether a fused operator combines them or
 /// a basic one.
 #[test]
