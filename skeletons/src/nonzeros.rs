@@ -6,7 +6,9 @@ use crate::abi::Output;
 use crate::accumulate::Accumulation;
 use crate::aggregate::Aggregation;
 use crate::operator::Operator;
-use crate::output::{ValuesByPosition, expand_rows, filled_pattern, in_best_format, split_parts, with_pattern};
+use crate::output::{
+    ValuesByPosition, expand_rows, filled_pattern, in_best_format, on_threads_for, split_parts, with_pattern,
+};
 use crate::visited::VisitedRows;
 use crate::work::UnitOf;
 use crate::zeros::take_equal_cells;
@@ -82,7 +84,9 @@ pub(crate) fn combined_cells(operator: &Operator<'_>) -> MatrixBlock {
     if blocks.is_empty() {
         return in_best_format(env, Csr::empty(operator.binding.fit.rows, cols).into());
     }
-    in_best_format(env, env.pool.install(|| StoredRows::put_together(env.buffers, cols, &blocks)).into())
+    // Of as many non-zeros as were gone through, at most.
+    let together = || StoredRows::put_together(env.buffers, cols, &blocks);
+    in_best_format(env, on_threads_for(env, operator.binding.non_zeros(), together).into())
 }
 
 /// One value for each position.
@@ -143,7 +147,7 @@ fn columns(operator: &Operator<'_>, csr: &Csr, agg: AggOp) -> MatrixBlock {
     let accumulation = Accumulation { operator, len: csr.cols(), row_stride: csr.cols(), agg, is_full: false };
     let mut out = accumulation.over(Some(&visited));
     if zero != 0.0 || !agg.ignores_zeros() {
-        operator.env.pool.install(|| take_zeros_by_column(csr, agg, zero, out.values_mut()));
+        on_threads_for(operator.env, csr.nnz(), || take_zeros_by_column(csr, agg, zero, out.values_mut()));
     }
     out.into()
 }

@@ -12,7 +12,7 @@ use crate::factors::DenseFactors;
 use crate::fit::cells;
 use crate::nonzeros::{by_position, combined_cells, visited};
 use crate::operator::{Operator, UnitLayout, Workspace};
-use crate::output::{expand_rows, split_parts, with_pattern};
+use crate::output::{expand_rows, on_threads_for, split_parts, with_pattern};
 use crate::roles::reads_row_index;
 use crate::visited::VisitedRows;
 use crate::work::UnitOf;
@@ -62,7 +62,8 @@ fn by_tiles(operator: &Operator<'_>) -> MatrixBlock {
         })
     });
     if MatrixBlock::best_format(rows, cols, nonzeros.into_iter().sum()).is_sparse() {
-        return operator.env.pool.install(|| Csr::from_dense_in(operator.env.buffers, &out)).into();
+        let to_csr = || Csr::from_dense_in(operator.env.buffers, &out);
+        return on_threads_for(operator.env, out.values().len(), to_csr).into();
     }
     out.into()
 }

@@ -80,14 +80,19 @@ pub(crate) fn expand_rows(env: &Execution<'_>, compact: Dense, visited: &Visited
             }
         }
     };
-    let blocks = out.values_mut().par_chunks_mut((block_rows * cols).max(1)).enumerate();
-    env.pool.install(|| blocks.for_each(fill_block));
+    let (cells, block_cells) = (out.values_mut(), (block_rows * cols).max(1));
+    if cells.len() <= block_cells {
+        fill_block((0, cells));
+    } else {
+        env.pool.install(|| cells.par_chunks_mut(block_cells).enumerate().for_each(fill_block));
+    }
     out
 }
 
 /// A matrix of the dimensions of `pattern` with these values at its positions and `fill` elsewhere.
 pub(crate) fn filled_pattern(env: &Execution<'_>, pattern: &Csr, values: &[f64], fill: f64) -> Dense {
-    env.pool.install(|| pattern.filled_in(env.buffers, values, fill))
+    let cells = pattern.rows().saturating_mul(pattern.cols());
+    on_threads_for(env, cells, || pattern.filled_in(env.buffers, values, fill))
 }
 
 /// One value for each non-zero of a matrix.
@@ -101,13 +106,19 @@ pub(crate) struct ValuesByPosition {
 /// suits the number of non-zeros.
 pub(crate) fn with_pattern(env: &Execution<'_>, pattern: &Csr, by_position: ValuesByPosition) -> MatrixBlock {
     let csr = pattern.with_values(by_position.values);
-    let without_zeros = || env.pool.install(|| csr.without_stored_zeros_in(env.buffers));
+    let without_zeros = || on_threads_for(env, csr.nnz(), || csr.without_stored_zeros_in(env.buffers));
     in_best_format(env, if by_position.have_zeros { without_zeros() } else { csr }.into())
 }
 
 /// The matrix in the format that suits the number of its non-zeros. Threads share the work if it is more than a block.
 pub(crate) fn in_best_format(env: &Execution<'_>, matrix: MatrixBlock) -> MatrixBlock {
-    let is_shared = !matrix.stays_sparse() && matrix.rows().saturating_mul(matrix.cols()) > BASIC_BLOCK_CELLS;
-    let convert = || matrix.in_best_format_in(env.buffers);
-    if is_shared { env.pool.install(convert) } else { convert() }
+    // There is nothing to share where nothing is converted.
+    let cells = if matrix.stays_sparse() { 0 } else { matrix.rows().saturating_mul(matrix.cols()) };
+    on_threads_for(env, cells, || matrix.in_best_format_in(env.buffers))
+}
+
+/// Work on so many cells or non-zeros: by the threads of the pool where it is more than a block. Waking them takes longer than
+/// most that is less.
+pub(crate) fn on_threads_for<T: Send>(env: &Execution<'_>, cells: usize, work: impl FnOnce() -> T + Send) -> T {
+    if cells > BASIC_BLOCK_CELLS { env.pool.install(work) } else { work() }
 }

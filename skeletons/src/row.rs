@@ -124,6 +124,7 @@ impl<'a> Row<'a> {
         let env = self.operator.env;
         let csr = match blocks.is_empty() {
             true => Csr::empty(visited.csr().rows(), cols),
+            false if blocks.len() == 1 => Csr::from_blocks_in(env.buffers, cols, &blocks),
             false => env.pool.install(|| Csr::from_blocks_in(env.buffers, cols, &blocks)),
         };
         in_best_format(env, csr.into())

@@ -1,6 +1,6 @@
 //! Estimates of the non-zeros of all operators of a DAG, from the sketches of its inputs.
 
-use super::Sketch;
+use super::{HALF, Sketch};
 use crate::hops::{drawn_negative, drawn_share};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use fuseline_ir::SizeInfo;
@@ -29,10 +29,12 @@ impl SparsityEstimates {
         }
         let mut sketches = SecondaryMap::<HopId, Option<Sketch>>::new();
         let mut patterns = SecondaryMap::<HopId, Option<Pattern>>::new();
+        let mut filled = SecondaryMap::<HopId, Option<Filled>>::new();
         for (id, hop) in dag.hops.iter().filter(|(_, hop)| hop.is_matrix()) {
             let Some((rows, cols)) = hop.size.known_dims() else { continue };
-            let propagation = Propagation { dag, sketches: &sketches, patterns: &patterns, inputs };
+            let propagation = Propagation { dag, sketches: &sketches, patterns: &patterns, filled: &filled, inputs };
             let (sketch, pattern) = propagation.operator(id, hop);
+            filled[id] = propagation.over_one(hop);
             patterns[id] = Some(pattern);
             let sketch = sketch
                 .filter(|sketch| sketch.rows().len() as u64 == rows && sketch.cols().len() as u64 == cols)
@@ -149,10 +151,18 @@ impl Pattern {
     }
 }
 
+/// A matrix that is computed cell by cell of another one and scalars alone: one and the same value where that is zero.
+#[derive(Clone, Copy, Debug)]
+struct Filled {
+    source: HopId,
+    elsewhere: f64,
+}
+
 struct Propagation<'a> {
     dag: &'a HopDag,
     sketches: &'a SecondaryMap<HopId, Option<Sketch>>,
     patterns: &'a SecondaryMap<HopId, Option<Pattern>>,
+    filled: &'a SecondaryMap<HopId, Option<Filled>>,
     inputs: &'a InputSketches,
 }
 
@@ -200,19 +210,30 @@ impl Propagation<'_> {
         }
     }
 
-    /// What the single matrix among the inputs of an element-wise operator that keeps its zeros has.
+    /// What the matrix has of which an element-wise operator, and others before it, make something else that is zero where it
+    /// is. Of what several operators make of it no sign is known.
     fn only_matrix(&self, hop: &Hop) -> Option<(Option<Sketch>, Pattern)> {
-        let mut matrices = hop.inputs.iter().filter(|&&input| self.dag[input].is_matrix());
-        let only = *matrices.next()?;
-        if matrices.next().is_some() || !self.keeps_zeros(hop) {
-            return None;
-        }
-        let (sketch, pattern) = self.known(only)?;
+        let Filled { source, .. } = self.over_one(hop).filter(|filled| filled.elsewhere == 0.0)?;
+        let (sketch, pattern) = self.known(source)?;
         let signed = |sketch: Sketch| {
-            let negative = self.negative(hop, sketch.negative());
+            let is_direct = hop.inputs.contains(&source);
+            let negative = if is_direct { self.negative(hop, sketch.negative()) } else { HALF };
             sketch.with_negative(negative)
         };
         Some((sketch.map(signed), pattern))
+    }
+
+    /// What an element-wise operator with a single matrix among its inputs makes of this one, or of what that is made of.
+    fn over_one(&self, hop: &Hop) -> Option<Filled> {
+        let mut matrices = hop.inputs.iter().filter(|&&input| self.dag[input].is_matrix());
+        let only = *matrices.next()?;
+        let before = self.filled[only].filter(|before| before.elsewhere != 0.0);
+        let before = before.unwrap_or(Filled { source: only, elsewhere: 0.0 });
+        if matrices.next().is_some() {
+            return None;
+        }
+        let elsewhere = self.value_elsewhere(hop, before.elsewhere)?;
+        Some(Filled { elsewhere, ..before })
     }
 
     /// The share of negative values of an element-wise operator over one matrix, given that of its non-zeros.
@@ -230,12 +251,12 @@ impl Propagation<'_> {
         Some((self.sketches[id].clone(), self.patterns[id].clone()?))
     }
 
-    /// Whether an element-wise operator is zero where the matrices among its inputs are, whatever scalars that are not in the
-    /// text turn out to be.
-    fn keeps_zeros(&self, hop: &Hop) -> bool {
+    /// What an element-wise operator is where the matrices among its inputs have this value, if that is known whatever scalars
+    /// that are not in the text turn out to be.
+    fn value_elsewhere(&self, hop: &Hop, cells: f64) -> Option<f64> {
         let known = |position: usize| {
             let input = hop.inputs[position];
-            if self.dag[input].is_matrix() { Known::Cells(0.0) } else { Known::scalar(self.dag.literal_f64(input)) }
+            if self.dag[input].is_matrix() { Known::Cells(cells) } else { Known::scalar(self.dag.literal_f64(input)) }
         };
         let value = match hop.op {
             HopOp::Unary(op) => op.eval_known(known(0)),
@@ -243,7 +264,7 @@ impl Propagation<'_> {
             HopOp::Ternary(op) => op.eval_known(known(0), known(1), known(2), false),
             _ => Known::Nothing,
         };
-        value.value() == Some(0.0)
+        value.value()
     }
 
     fn bound(&self, hop: &Hop, bind: impl Fn(&Sketch, &Sketch) -> Sketch) -> Option<Sketch> {

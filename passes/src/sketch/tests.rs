@@ -233,6 +233,25 @@ fn estimates_go_on_through_element_wise_operations() {
     assert_eq!([filled, moved].map(|id| estimates.non_zeros(id)), [None; 2]);
 }
 
+/// What several operations make of one matrix and numbers has its non-zeros, if its zeros are zeros again in the end.
+#[test]
+fn zeros_that_come_back_are_estimated() {
+    let mut d = Dag::default();
+    let drawn = d.drawn([1000.0, 500.0], 0.01);
+    let (one, scalar) = (d.number(1.0), d.op(HopOp::Read("a".into()), &[]));
+    let beside_one = d.plus(drawn, one);
+    let logarithm = d.op(UnaryOp::Log, &[beside_one]);
+    let exponential = d.op(UnaryOp::Exp, &[drawn]);
+    let excess = d.op(BinaryOp::Minus, &[exponential, one]);
+    let square = d.op(UnaryOp::Pow2, &[excess]);
+    let far = d.op(BinaryOp::Minus, &[exponential, scalar]);
+    let doubled = d.plus(beside_one, one);
+    let not_back = d.op(UnaryOp::Log, &[doubled]);
+    let estimates = SparsityEstimates::new(&d.dag, &InputSketches::new());
+    assert_eq!([logarithm, excess, square].map(|id| estimates.non_zeros(id)), [Some(5000); 3]);
+    assert_eq!([beside_one, exponential, far, not_back].map(|id| estimates.non_zeros(id)), [None; 4]);
+}
+
 /// Non-zeros of one matrix are not spread independently of those of what was made of it.
 #[test]
 fn what_comes_of_one_matrix_has_its_pattern() {
