@@ -122,10 +122,11 @@ impl<'a> Row<'a> {
             out
         });
         let env = self.operator.env;
-        let csr = match blocks.is_empty() {
-            true => Csr::empty(visited.csr().rows(), cols),
-            false if blocks.len() == 1 => Csr::from_blocks_in(env.buffers, cols, &blocks),
-            false => env.pool.install(|| Csr::from_blocks_in(env.buffers, cols, &blocks)),
+        let together = || Csr::from_blocks_in(env.buffers, cols, &blocks);
+        let csr = match blocks.len() {
+            0 => Csr::empty(visited.csr().rows(), cols),
+            1 => together(),
+            _ => env.pool.install(together),
         };
         in_best_format(env, csr.into())
     }
