@@ -33,8 +33,9 @@ impl SparsityEstimates {
         for (id, hop) in dag.hops.iter().filter(|(_, hop)| hop.is_matrix()) {
             let Some((rows, cols)) = hop.size.known_dims() else { continue };
             let propagation = Propagation { dag, sketches: &sketches, patterns: &patterns, filled: &filled, inputs };
-            let (sketch, pattern) = propagation.operator(id, hop);
-            filled[id] = propagation.over_one(hop);
+            let over_one = propagation.over_one(hop);
+            let (sketch, pattern) = propagation.operator(id, hop, over_one);
+            filled[id] = over_one;
             patterns[id] = Some(pattern);
             let sketch = sketch
                 .filter(|sketch| sketch.rows().len() as u64 == rows && sketch.cols().len() as u64 == cols)
@@ -171,14 +172,14 @@ impl Propagation<'_> {
         hop.inputs.get(position).and_then(|&input| self.sketches[input].as_ref())
     }
 
-    /// The sketch of an operator's value, where more than its size tells, and its pattern.
-    fn operator(&self, id: HopId, hop: &Hop) -> (Option<Sketch>, Pattern) {
+    /// The sketch of an operator's value, where more than its size tells, and its pattern, given what it makes of one matrix.
+    fn operator(&self, id: HopId, hop: &Hop, over_one: Option<Filled>) -> (Option<Sketch>, Pattern) {
         let of_matrices = match &hop.op {
             HopOp::Binary(op) => self.of_two(id, hop, *op),
             HopOp::Unary(_) | HopOp::Ternary(_) => None,
             _ => return (self.structural(hop), Pattern::of(id)),
         };
-        of_matrices.or_else(|| self.only_matrix(hop)).unwrap_or_else(|| (None, Pattern::of(id)))
+        of_matrices.or_else(|| self.only_matrix(hop, over_one?)).unwrap_or_else(|| (None, Pattern::of(id)))
     }
 
     /// The sketch of what an operator that is not element-wise gives.
@@ -212,8 +213,10 @@ impl Propagation<'_> {
 
     /// What the matrix has of which an element-wise operator, and others before it, make something else that is zero where it
     /// is. Of what several operators make of it no sign is known.
-    fn only_matrix(&self, hop: &Hop) -> Option<(Option<Sketch>, Pattern)> {
-        let Filled { source, .. } = self.over_one(hop).filter(|filled| filled.elsewhere == 0.0)?;
+    fn only_matrix(&self, hop: &Hop, Filled { source, elsewhere }: Filled) -> Option<(Option<Sketch>, Pattern)> {
+        if elsewhere != 0.0 {
+            return None;
+        }
         let (sketch, pattern) = self.known(source)?;
         let signed = |sketch: Sketch| {
             let is_direct = hop.inputs.contains(&source);

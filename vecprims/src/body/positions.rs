@@ -34,28 +34,34 @@ pub(crate) unsafe fn gather<V: Vector>(rows: CsrRows, b: Rows, out: *mut f64) {
     // SAFETY: passed on to the caller.
     unsafe {
         if b.row == 0 {
-            return gather_run::<V>(b.values, rows.columns, rows.count(), out);
+            return gather_run::<V>(b.values, rows.columns, rows.count(), out, |register| register);
         }
         for row in 0..rows.rows {
             let positions = rows.positions(row);
             let columns = rows.columns.add(positions.start);
-            gather_run::<V>(b.pointer(row), columns, positions.len(), out.add(positions.start));
+            gather_run::<V>(b.pointer(row), columns, positions.len(), out.add(positions.start), |register| register);
         }
     }
 }
 
-/// `out[i] = values[columns[i]]`.
+/// `out[i] = map(values[columns[i]])`.
 #[inline(always)]
-unsafe fn gather_run<V: Vector>(values: *const f64, columns: *const u32, len: usize, out: *mut f64) {
+pub(super) unsafe fn gather_run<V: Vector>(
+    values: *const f64,
+    columns: *const u32,
+    len: usize,
+    out: *mut f64,
+    map: impl Fn(V) -> V,
+) {
     // SAFETY: passed on to the caller; the last register is masked.
     unsafe {
         let whole = len - len % V::LANES;
         for start in (0..whole).step_by(V::LANES) {
-            V::store(V::gather(values, columns.add(start)), out.add(start));
+            V::store(map(V::gather(values, columns.add(start))), out.add(start));
         }
         if whole < len {
             let rest = len - whole;
-            let register = V::gather_first(values, columns.add(whole), rest);
+            let register = map(V::gather_first(values, columns.add(whole), rest));
             V::store_first(register, out.add(whole), V::first(rest));
         }
     }

@@ -2,6 +2,7 @@
 
 use super::ahead::Ahead;
 use super::narrow::{NarrowProduct, RowReduction};
+use super::positions::gather_run;
 use super::product::{Rows, products};
 use super::reduce::{Pending, Run, Sum};
 use super::sparse::CsrRows;
@@ -62,23 +63,16 @@ pub(crate) unsafe fn sampled_product<V: Vector, const N: usize>(
 /// [`sampled_product`] for factors of one value a row: those that columns name, times that of the row.
 #[inline(always)]
 unsafe fn scaled_values<V: Vector>(csr: CsrRows, u: Rows, values: *const f64, out: *mut f64) {
-    // SAFETY: passed on to the caller; the last register of a row is masked.
+    // SAFETY: passed on to the caller.
     unsafe {
         for row in 0..csr.rows {
             let [factor] = u.pointers(row);
             let factor = V::splat(*factor);
             // A sum with lanes that hold zeros: its own zeros are positive.
             let scaled = |register: V| V::add(V::mul(factor, register), V::splat(0.0));
-            let std::ops::Range { start: mut position, end } = csr.positions(row);
-            while position + V::LANES <= end {
-                V::store(scaled(V::gather(values, csr.columns.add(position))), out.add(position));
-                position += V::LANES;
-            }
-            if position < end {
-                let rest = end - position;
-                let register = V::gather_first(values, csr.columns.add(position), rest);
-                V::store_first(scaled(register), out.add(position), V::first(rest));
-            }
+            let positions = csr.positions(row);
+            let columns = csr.columns.add(positions.start);
+            gather_run(values, columns, positions.len(), out.add(positions.start), scaled);
         }
     }
 }
