@@ -140,7 +140,7 @@ fn write_nonzeros(cells: impl Iterator<Item = (u32, f64)>, columns: &mut [u32], 
 /// All bits where one column is at most another one, else none. A mask that is made of a comparison becomes a branch: there is no
 /// conditional move of floating-point values.
 #[inline(always)]
-fn ones_if_at_most(one: u32, other: u32) -> u64 {
+pub fn ones_if_at_most(one: u32, other: u32) -> u64 {
     ((i64::from(one) - i64::from(other) - 1) >> 63) as u64
 }
 

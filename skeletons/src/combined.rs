@@ -8,7 +8,7 @@ use crate::places::Places;
 use crate::visited::{RowNumbers, VisitedRows};
 use fuseline_ir::schedule::Segment;
 use fuseline_ir::work::SEARCHED;
-use fuseline_matrix::{Csr, JoinedCells, SparseRow};
+use fuseline_matrix::{Csr, JoinedCells, SparseRow, ones_if_at_most};
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -110,7 +110,9 @@ impl CombinedRows {
             count += match (&matrices[..], width_in_any_order) {
                 ([left, right], width) => self.join_two(count, left.row(number), right.row(number), width),
                 (matrices, Some(width)) => self.join_in_any_order(count, matrices, number, width),
-                (matrices, None) => self.join_several(count, matrices, number),
+                (&[a, b, c], None) => self.join_in_one_loop(count, [a, b, c].map(|matrix| matrix.row(number))),
+                (&[a, b, c, d], None) => self.join_in_one_loop(count, [a, b, c, d].map(|matrix| matrix.row(number))),
+                (matrices, None) => self.join_many(count, matrices, number),
             };
             self.offsets.push(count);
         }
@@ -263,8 +265,15 @@ impl CombinedRows {
         count
     }
 
+    /// Joins a few rows in the order of their columns.
+    fn join_in_one_loop<const N: usize>(&mut self, start: usize, rows: [SparseRow<'_>; N]) -> usize {
+        let mut cells = self.values.iter_mut().map(|cells| &mut cells[start..]);
+        let cells = std::array::from_fn(|_| cells.next().expect("each matrix has values"));
+        join_rows(rows, &mut self.columns[start..], cells)
+    }
+
     /// Finds the columns first, one matrix after the other, and then the cells of each.
-    fn join_several(&mut self, start: usize, matrices: &[Rows<'_>], number: usize) -> usize {
+    fn join_many(&mut self, start: usize, matrices: &[Rows<'_>], number: usize) -> usize {
         let mut count = 0;
         for matrix in matrices {
             self.before.clear();
@@ -344,6 +353,32 @@ fn merge(row: SparseRow<'_>, other: SparseRow<'_>, out: JoinedCells<'_>) -> usiz
     count
 }
 
+/// What comes after the last column of a row: no matrix has as many columns.
+const ENDED: u32 = u32::MAX;
+
+/// Writes the columns in which one of some rows has a position, ascending, and the cells of each row there, without a
+/// branch that depends on where they meet; how many these are.
+fn join_rows<const N: usize>(rows: [SparseRow<'_>; N], columns: &mut [u32], cells: [&mut [f64]; N]) -> usize {
+    let most = rows.iter().map(SparseRow::len).sum();
+    let (columns, cells) = (&mut columns[..most], cells.map(|cells| &mut cells[..most]));
+    let mut passed = [0; N];
+    for count in 0..most {
+        let own: [u32; N] = std::array::from_fn(|k| rows[k].columns.get(passed[k]).copied().unwrap_or(ENDED));
+        let column = own.into_iter().fold(ENDED, u32::min);
+        if column == ENDED {
+            return count;
+        }
+        columns[count] = column;
+        for k in 0..N {
+            let has_cell = ones_if_at_most(own[k], column);
+            let bits = rows[k].values.get(passed[k]).map_or(0, |value| value.to_bits());
+            cells[k][count] = f64::from_bits(bits & has_cell);
+            passed[k] += (has_cell & 1) as usize;
+        }
+    }
+    most
+}
+
 /// Writes the columns that are in one of two rows, without a branch that depends on where they meet; how many these
 /// are.
 fn join_columns(left: &[u32], right: &[u32], out: &mut [u32]) -> usize {
@@ -374,6 +409,7 @@ fn cells_at(columns: &[u32], row: SparseRow<'_>, out: &mut [f64]) {
 mod tests {
     use super::*;
     use fuseline_matrix::Dense;
+    use std::collections::BTreeSet;
 
     fn matrix(cells: &[[f64; 5]; 3]) -> Csr {
         Csr::from_dense(&Dense::from_fn(3, 5, |i, j| cells[i][j]))
@@ -404,6 +440,40 @@ mod tests {
             assert_eq!(joined.values(0), [4.0, 5.0, 0.0, 0.0, 0.0, 6.0, 0.0]);
             assert_eq!(joined.values(1), [0.0, 2.0, 1.0, 0.0, 0.0, 0.0, 3.0]);
             assert_eq!(joined.values(2), [0.0, 0.0, 0.0, 7.0, 8.0, 0.0, 0.0]);
+        }
+    }
+
+    /// Two rows and more, of all lengths and empty ones, with stored zeros of both signs and NaN, at their first places
+    /// and behind others.
+    #[test]
+    fn rows_that_are_joined_in_order_have_the_cells_of_all() {
+        let matrix = |seed: u32| {
+            let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+            for row in 0..8_u32 {
+                let has = |column: &u32| (column * 7 + seed * 13 + row * 5) % 60 < (row * (seed + 2) * 3) % 70;
+                for column in (0..300_u32).filter(has) {
+                    columns.push(column);
+                    values.push([0.0, -0.0, f64::NAN, 1.5, -2.0][(column + seed) as usize % 5]);
+                }
+                offsets.push(columns.len());
+            }
+            Csr::new(8, 300, offsets, columns, values).expect("a matrix")
+        };
+        let all: Vec<Csr> = (0..6).map(matrix).collect();
+        let mut joined = CombinedRows::default();
+        for count in 2..=6 {
+            let matrices: Vec<&Csr> = all[..count].iter().collect();
+            joined.join(&matrices, RowNumbers::From(0), 8, Joining { ascends: true, width: 300 });
+            for row in 0..8 {
+                let positions = joined.offsets()[row]..joined.offsets()[row + 1];
+                let columns: BTreeSet<u32> = matrices.iter().flat_map(|csr| csr.row(row).0).copied().collect();
+                assert!(joined.columns()[positions.clone()].iter().eq(&columns), "row {row} of {count} matrices");
+                for (place, csr) in matrices.iter().enumerate() {
+                    let cells = joined.values(place)[positions.clone()].iter().map(|cell| cell.to_bits());
+                    let expected = columns.iter().map(|&column| csr.get(row, column as usize).to_bits());
+                    assert!(cells.eq(expected), "row {row} of {count} matrices");
+                }
+            }
         }
     }
 

@@ -4,6 +4,7 @@
 use super::ahead::{Ahead, Half};
 use super::column::{ChunkBody, for_each_chunk, load, masks, store};
 use super::product::Rows;
+use super::resident::resident_mat_mult;
 use crate::CHAIN;
 use crate::panels::PANEL;
 use crate::vector::Vector;
@@ -254,6 +255,10 @@ pub(crate) unsafe fn wide_mat_mult<V: Vector>(
     out: *mut f64,
     out_row: usize,
 ) {
+    // SAFETY: passed on to the caller.
+    if unsafe { resident_mat_mult::<V>((rows, len, k), a, b, out, out_row) } {
+        return;
+    }
     let step = tile_rows(rows, len).max(1);
     let height = block_rows(V::LANES, k.div_ceil(V::LANES));
     let blocks = rows / step * blocks_of(step, height) + blocks_of(rows % step, height);

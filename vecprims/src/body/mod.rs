@@ -14,6 +14,7 @@ pub(crate) mod narrow;
 pub(crate) mod positions;
 pub(crate) mod product;
 pub(crate) mod reduce;
+pub(crate) mod resident;
 pub(crate) mod rows;
 pub(crate) mod run_product;
 pub(crate) mod sampled;

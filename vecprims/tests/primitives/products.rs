@@ -86,7 +86,7 @@ fn vectors_times_matrices_are_dot_products_or_sums_of_scaled_rows() {
     const COLUMNS: [usize; 9] = [0, 1, 2, 3, 4, 5, 8, 10, 21];
     cases(|rows, len, a, b| {
         // Short rows have code of their own for each length.
-        let numbers = if len <= 16 { &COLUMNS[..] } else { &COLUMNS[(rows + len) % 9..][..1] };
+        let numbers = if len <= 24 { &COLUMNS[..] } else { &COLUMNS[(rows + len) % 9..][..1] };
         for &k in numbers.iter().filter(|&&k| k * len <= b.len()) {
             let a_row = len + 1;
             let mut expected = vec![UNTOUCHED; rows * (k + 1) + 1];
