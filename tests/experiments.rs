@@ -5,13 +5,21 @@
 #[path = "../benches/paper/experiments/claims.rs"]
 mod claims;
 #[allow(dead_code)]
+#[path = "../benches/paper/deciding.rs"]
+mod deciding;
+#[allow(dead_code)]
 #[path = "../benches/paper/experiments/judge.rs"]
 mod judge;
+#[allow(dead_code)]
+#[path = "../benches/paper/rounds.rs"]
+mod rounds;
 #[path = "../benches/paper/experiments/trend.rs"]
 mod trend;
 
 use claims::{CLAIMS, says};
+use deciding::{in_turn_until, is_undecided};
 use judge::{Bound, Claim, Finding, Limit, Outcome, Unit, Verdict, judge};
+use rounds::{Contender, Times};
 use std::collections::BTreeSet;
 use trend::{geometric_mean, knee, over_trend};
 
@@ -189,4 +197,30 @@ fn outliers_stand_out_from_the_trend() {
 #[test]
 fn ratios_have_geometric_means() {
     assert!((geometric_mean([0.5, 8.0].into_iter()) - 2.0).abs() < 1e-12);
+}
+
+fn times(seconds: impl IntoIterator<Item = f64>) -> Times {
+    Times { name: String::new(), seconds: seconds.into_iter().collect() }
+}
+
+/// P165: a median of few rounds is not held against a limit that lies within its bounds.
+#[test]
+fn more_rounds_decide_what_few_leave_open() {
+    let (own, other) = ([1.0; 9], [0.99, 1.0, 1.01, 1.03, 1.0, 1.05, 0.98, 1.0, 1.01]);
+    let is_open = |cycles: usize, limit: f64| {
+        let repeated = |seconds: [f64; 9]| times(seconds.into_iter().cycle().take(9 * cycles));
+        is_undecided(&repeated(own), &repeated(other), limit)
+    };
+    assert_eq!([0.97, 1.02, 1.06].map(|limit| is_open(1, limit)), [false, true, false]);
+    assert_eq!([0.97, 1.02, 1.06].map(|limit| is_open(9, limit)), [false; 3]);
+}
+
+#[test]
+fn rounds_end_when_nothing_is_open_or_time_is_up() {
+    let run = |most_seconds, enough: usize| {
+        let mut contenders = [Contender::new("one", || ()), Contender::new("other", || ())];
+        in_turn_until(&mut contenders, 3, most_seconds, |times| times[1].seconds.len() >= enough)
+    };
+    assert!(run(1e9, 7).iter().all(|times| times.seconds.len() == 9));
+    assert!(run(0.0, 7).iter().all(|times| times.seconds.len() == 3));
 }

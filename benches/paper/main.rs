@@ -10,6 +10,7 @@ mod bars;
 mod by_hand;
 #[path = "../support/conditions.rs"]
 mod conditions;
+mod deciding;
 mod document;
 mod experiments;
 #[cfg(feature = "llvm")]

@@ -27,7 +27,7 @@ impl<'a> Contender<'a> {
 #[derive(Clone, Debug)]
 pub(crate) struct Times {
     pub(crate) name: String,
-    seconds: Vec<f64>,
+    pub(crate) seconds: Vec<f64>,
 }
 
 impl Times {
@@ -43,7 +43,12 @@ impl Times {
 
     /// How many times as long `other` takes.
     pub(crate) fn speedup_over(&self, other: &Times) -> f64 {
-        median(self.seconds.iter().zip(&other.seconds).map(|(own, other)| other / own).collect())
+        median(self.speedups_over(other))
+    }
+
+    /// The same of each round.
+    pub(crate) fn speedups_over(&self, other: &Times) -> Vec<f64> {
+        self.seconds.iter().zip(&other.seconds).map(|(own, other)| other / own).collect()
     }
 }
 

@@ -4,14 +4,10 @@ use crate::buffer::{Buffer, BufferPool};
 use crate::csr::Csr;
 use crate::error::CsrError;
 use crate::run_context::StopListener;
+use fuseline_ir::schedule::product::transposed_ranges;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
-
-/// The fewest non-zeros of a range of rows that a thread of its own is worth.
-const SMALLEST_RANGE: usize = 1 << 15;
-/// The fewest non-zeros that a column has in a range, on average: fewer take longer to put together than to sort.
-const SHORTEST_RUN: usize = 4;
 
 /// The transpose of a range of rows.
 struct Piece {
@@ -77,8 +73,7 @@ impl Csr {
         assert!(self.nnz() == 0 || u32::try_from(cols).is_ok(), "{}", CsrError::TooManyColumns { cols });
         // Nothing is computed, so that the result is the same however many ranges there are.
         let threads = rayon::current_thread_index().map_or(1, |_| rayon::current_num_threads());
-        let most = self.nnz() / SMALLEST_RANGE.max(self.cols().saturating_mul(SHORTEST_RUN));
-        let ranges = self.even_ranges(most.clamp(1, threads));
+        let ranges = self.even_ranges(transposed_ranges(self.nnz(), self.cols()).min(threads));
         if ranges.len() == 1 {
             let Piece { offsets, rows, values } = Piece::new(pool, self, 0..self.rows());
             return Csr::from_memory(self.rows(), offsets, rows, values);

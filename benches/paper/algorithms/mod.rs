@@ -6,9 +6,11 @@ pub(crate) mod workloads;
 
 use crate::bars::{self, Bar, Group};
 use crate::conditions::assert_equal_conditions;
+use crate::deciding::{in_turn_until, is_undecided};
 use crate::document::{Part, digits, time};
+use crate::experiments::claims::SLOWDOWN;
 use crate::machine::{MULTIPLY_ADDS, multiply_add_flops, multiply_adds};
-use crate::rounds::{Contender, Times, in_turn};
+use crate::rounds::{Contender, Times};
 use crate::workload::{BASE, Data, FUSED, GEN, READ};
 use crate::workloads::Scale;
 use fuseline::ir::DataType;
@@ -23,6 +25,9 @@ use workloads::{Needs, Workload, workloads};
 
 /// How models may differ: iterations carry rounding on.
 const TOLERANCE: f64 = 1e-4;
+
+/// Seconds that an algorithm runs at most to tell whether Gen takes longer.
+const MOST_SECONDS: f64 = 40.0;
 
 /// A mode with its name.
 pub(crate) type NamedMode = (&'static str, Mode);
@@ -164,7 +169,7 @@ pub(crate) fn in_modes(workload: &Workload, data: &Data, modes: &[NamedMode]) ->
             spent.add(|| _ = script.execute(&mut std::io::sink()).expect("it ran before"));
         }));
     }
-    let times = in_turn(&mut contenders, workload.rounds);
+    let times = in_turn_until(&mut contenders, workload.rounds, MOST_SECONDS, |times| is_gen_decided(times));
     drop(contenders);
     let busy = first.iter().zip(&spent).map(|((name, _), spent)| (*name, spent.processors / spent.seconds)).collect();
     let (first_model, others) = models.split_first().expect("a mode runs it");
@@ -175,6 +180,13 @@ pub(crate) fn in_modes(workload: &Workload, data: &Data, modes: &[NamedMode]) ->
         greatest(others.iter().map(|model| self::distance(&says(model), &expected)))
     });
     InModes { times, first, busy, failures, distance, distance_on_data }
+}
+
+/// Whether the rounds decide for each other mode if Gen is slower than it may be.
+fn is_gen_decided(times: &[Times]) -> bool {
+    let Some(own) = times.iter().find(|times| times.name == GEN) else { return true };
+    let mut modes = times.iter().filter(|times| MODES.iter().any(|(mode, _)| times.name == *mode));
+    !modes.any(|other| other.name != GEN && is_undecided(own, other, 1.0 / SLOWDOWN))
 }
 
 /// The product of X with a model.

@@ -1,5 +1,6 @@
 //! The six algorithms on data of several sizes, in all modes (the paper's section 5.4).
 
+use super::claims::SLOWDOWN;
 use super::findings::{Best, Findings};
 use super::setting::Setting;
 use super::trend::geometric_mean;
@@ -14,9 +15,6 @@ use crate::workload::{BASE, FUSED, GEN};
 use crate::workloads::Scale;
 use fuseline::generate::{Kind, Specification};
 use fuseline::{Mode, Statistics};
-
-/// Gen's time that another mode may undercut it by.
-const SLOWDOWN: f64 = 1.02;
 
 /// An algorithm on some data, with the modes that can run it there.
 struct Experiment {

@@ -30,7 +30,7 @@ const SPILL_FILES: &str = "values that do not fit into memory end a run, none is
 const WORKERS: &str = "operators run in one process";
 
 /// Gen's time as a multiple of another mode's.
-const SLOWDOWN: f64 = 1.02;
+pub(crate) const SLOWDOWN: f64 = 1.02;
 
 /// Relative difference of sums that their order explains.
 const ROUNDING: f64 = 1e-9;

@@ -34,7 +34,12 @@ struct Measured {
     uncached_seconds: f64,
     /// With LLVM's whole pipeline, and without the plan cache.
     optimised_uncached: Statistics,
+    /// A run of as many batches as the paper's, where there are batches: each looks all its plans up.
+    of_all_batches: Option<Statistics>,
 }
+
+/// Rows of the paper's data.
+const PAPERS_ROWS: usize = 60_000;
 
 pub(super) fn run(setting: Option<Setting>, findings: &mut Findings) -> Vec<Part> {
     let mut measured = Vec::new();
@@ -60,10 +65,29 @@ fn measure(item: &'static str, algorithm: &'static Algorithm, data: &Data, runs:
     runs.sort_by(|(one, _), (other, _)| one.total_cmp(other));
     let interpreted_meanwhile = compiled_anew(&workload, data, CompileOptions::default());
     let waiting = Waiting::of(&workload, data);
-    let uncached = CompileOptions { plan_cache: false, ..llvm };
+    let uncached = CompileOptions { plan_cache: false, ..llvm.clone() };
     let (uncached_seconds, _) = timed(&workload, data, uncached.clone());
     let optimised_uncached = compiled_anew(&workload, data, CompileOptions { llvm: LlvmLevel::O3, ..uncached });
-    Measured { item, algorithm, words, runs, interpreted_meanwhile, waiting, uncached_seconds, optimised_uncached }
+    let of_all_batches = with_all_batches(workload, data).map(|workload| compiled_anew(&workload, data, llvm));
+    Measured {
+        item,
+        algorithm,
+        words,
+        runs,
+        interpreted_meanwhile,
+        waiting,
+        uncached_seconds,
+        optimised_uncached,
+        of_all_batches,
+    }
+}
+
+/// An algorithm that goes by batches, with as many epochs over fewer rows as make the paper's batches.
+fn with_all_batches(workload: Workload, data: &Data) -> Option<Workload> {
+    const EPOCHS: &str = "max_epochs=1,";
+    let epochs = PAPERS_ROWS.div_ceil(data.rows("X").max(1));
+    let script = workload.script.replace(EPOCHS, &format!("max_epochs={epochs},"));
+    workload.script.contains(EPOCHS).then(|| Workload { script, ..workload })
 }
 
 /// A run in a new session with its seconds.
@@ -83,14 +107,19 @@ impl Measured {
         format!("{}, {}", self.algorithm.name, self.words)
     }
 
+    /// The run whose plans are counted as the paper counts those of its own.
+    fn counted(&self) -> &Statistics {
+        self.of_all_batches.as_ref().unwrap_or(&self.run().1)
+    }
+
     /// The share of plans that were found, over that of the paper.
     fn hits_over_the_papers(&self) -> f64 {
-        self.run().1.plans_found().share() / self.papers_share()
+        self.counted().plans_found().share() / self.papers_share()
     }
 
     /// That share with each operator that the run needs compiled once.
     fn most_hits_over_the_papers(&self) -> f64 {
-        let run = &self.run().1;
+        let run = self.counted();
         let needed = run.plans_found().of as f64;
         (needed - run.operators_compiled as f64) / needed / self.papers_share()
     }
@@ -132,7 +161,7 @@ fn record(row: &Measured, findings: &mut Findings) {
     ] {
         findings.value("P188", what, &words, ratio);
     }
-    let most = (Some(row.most_hits_over_the_papers()), "compiling each operator of so few batches once");
+    let most = (Some(row.most_hits_over_the_papers()), "compiling each operator once");
     let what = "share of plans found over the paper's";
     findings.value_within("P189", what, &words, Some(row.hits_over_the_papers()), most);
     let found = run.plans_found();
@@ -169,7 +198,7 @@ fn section(measured: &[Measured]) -> Vec<Part> {
     let rows = measured.iter().map(|row| {
         let (seconds, run) = row.run();
         let Waiting { warm, optimised, uncached, .. } = &row.waiting;
-        let found = run.plans_found();
+        let found = row.counted().plans_found();
         let code = |statistics: &Statistics| time(statistics.codegen_seconds);
         vec![
             row.algorithm.name.to_owned(),
@@ -195,7 +224,8 @@ fn section(measured: &[Measured]) -> Vec<Part> {
             "First runs in new sessions that wait for LLVM: the whole run, DAGs optimized, CPlans constructed and operators \
              compiled, the time in the optimizer, and the time that the run waits for *code*: with nothing compiled, with \
              code that an earlier session *kept* in a folder, with LLVM's whole pipeline (*O3*) and without the plan cache; \
-             and the plans that were found compiled, with their blocks or in the cache.",
+             and the plans that were found compiled, with their blocks or in the cache, by AutoEncoder in a run of as many \
+             batches as the paper's.",
         ),
         Part::table(&header, rows.collect()),
     ]

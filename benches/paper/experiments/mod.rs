@@ -7,7 +7,7 @@
 //! stays in the target folder otherwise.
 
 mod algorithms;
-mod claims;
+pub(crate) mod claims;
 mod classes;
 mod compilation;
 mod enumeration;

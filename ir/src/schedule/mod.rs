@@ -254,7 +254,7 @@ impl Schedule {
             (Space::Cells, false) if profile.keeps_rows || profile.keeps_columns => Driver::Cells,
             (Space::Cells, false) => Driver::Run,
             (Space::Rows, true) => Driver::NonZeros(row_runs(profile)),
-            (Space::Rows, false) => Driver::Rows { weight: profile.row.widest, whole: whole_rows(&profile.row) },
+            (Space::Rows, false) => Driver::Rows { weight: profile.row.widest, whole: whole_rows(&profile.row, flow) },
             (Space::Factors, true) => Driver::Samples { runs: sample_runs(profile), rank: profile.rank },
             (Space::Factors, false) => Driver::Products { rank: profile.rank },
         };
@@ -453,10 +453,11 @@ fn sample_runs(profile: &Profile) -> Runs {
 }
 
 /// Rows of dense values.
-fn whole_rows(row: &RowProfile) -> WholeRows {
+fn whole_rows(row: &RowProfile, flow: Flow) -> WholeRows {
     WholeRows {
         widest: row.widest.max(row.inputs.min(NARROW_ROW)),
         has_long_vectors: !row.keeps_vectors && row.longest_computed >= LONG_VECTOR,
+        sums: if let Flow::Sums { cells } = flow { cells } else { 0 },
     }
 }
 

@@ -56,6 +56,16 @@ const CELLS_PER_FAR_SUM: usize = 8;
 /// The fewest non-zeros that a row has in a range of columns, on average: to find fewer takes longer than to add them.
 const FEWEST_IN_RANGE: usize = 16;
 
+/// Terms of a cell of `t(A) %*% B` of two sparse matrices, on average, from which on a dense result is expected: two cells of a
+/// hundred have none where columns are independent.
+const TERMS_OF_CELL: usize = 4;
+
+/// The fewest non-zeros of a range of rows whose transpose is worth a thread of its own.
+const TRANSPOSED_NON_ZEROS: usize = 1 << 15;
+
+/// The fewest non-zeros that a column has in such a range, on average: fewer take longer to put together than to sort.
+const TRANSPOSED_RUN: usize = 4;
+
 /// The fewest columns of the result of a range of columns of the left side: parts of rows, which lie apart, take longer to read
 /// than to add them to fewer.
 const FEWEST_BY_RANGE: usize = 16;
@@ -203,6 +213,17 @@ impl TransposedSparse {
         let products = non_zeros.checked_div(inner).unwrap_or(0).saturating_mul(cols);
         products.max(rows.saturating_mul(cols).div_ceil(inner.max(1)))
     }
+}
+
+/// Whether `t(A) %*% B` of two sparse matrices adds up products of rows, of so many terms, without forming the transpose: results
+/// of ranges of rows stay in a core's caches, and terms fall into most of their cells.
+pub fn adds_row_products(terms: usize, cells: usize) -> bool {
+    (1..=PRIVATE_CELLS).contains(&cells) && terms >= TERMS_OF_CELL.saturating_mul(cells)
+}
+
+/// Ranges of rows of a sparse matrix of so many columns that are transposed each by itself, at most.
+pub fn transposed_ranges(non_zeros: usize, cols: usize) -> usize {
+    (non_zeros / TRANSPOSED_NON_ZEROS.max(cols.saturating_mul(TRANSPOSED_RUN))).max(1)
 }
 
 #[cfg(test)]

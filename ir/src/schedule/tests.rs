@@ -25,7 +25,21 @@ fn check_tiles(rows: usize, cols: usize, partition: &DensePartition) {
 }
 
 fn whole(widest: usize, has_long_vectors: bool) -> WholeRows {
-    WholeRows { widest, has_long_vectors }
+    WholeRows { widest, has_long_vectors, sums: 0 }
+}
+
+/// Sums that no near cache holds are loaded and stored once for several rows, as long as these are not much larger.
+#[test]
+fn units_that_add_to_large_sums_have_several_rows() {
+    let rows = |widest, has_long_vectors, sums| {
+        let whole = WholeRows { widest, has_long_vectors, sums };
+        let tile = DensePartition::whole_rows(area(64, widest), whole, 1).tiles(0).next().expect("a tile");
+        assert!(tile.rows == 1 || tile.rows * widest <= 1 << 20);
+        tile.rows
+    };
+    assert_eq!([false, true].map(|is_long| rows(100_000, is_long, 400_000)), [8; 2]);
+    assert_eq!([false, true].map(|is_long| rows(100_000, is_long, 100_000)), [1; 2]);
+    assert_eq!([1 << 18, 1 << 20, 1 << 22].map(|widest| rows(widest, true, 4 * widest)), [4, 1, 1]);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::multiply_add::{SparseRows, add_row_products, add_scaled_at, add_scale
 use crate::{KernelContext, push_nonzero};
 use fuseline_ir::ops::math;
 use fuseline_ir::schedule::Strips;
-use fuseline_ir::schedule::product::{Extents, PRIVATE_CELLS, TransposedSparse};
+use fuseline_ir::schedule::product::{Extents, TransposedSparse, adds_row_products};
 use fuseline_ir::work::{UNIT_CELLS, csr_row_bytes, even_blocks, weight_in_cells};
 use fuseline_matrix::run_context::check_stop;
 use fuseline_matrix::{Buffer, Csr, CsrRows, Dense, Growing, MemoryKind, strips};
@@ -21,10 +21,6 @@ const STEP: usize = 1024;
 
 /// Rows whose products are added before somebody may stop that.
 const ROWS_OF_PRODUCTS: usize = 64;
-
-/// Terms of a cell of `t(A) %*% B`, on average, from which on a dense result is expected: two cells of a hundred have none
-/// where columns are independent.
-const TERMS_OF_CELL: usize = 4;
 
 /// `t(left) %*% right`, strip by strip.
 pub(super) fn transposed_times_dense(context: &KernelContext<'_>, left: &Csr, right: &Dense) -> Dense {
@@ -211,8 +207,7 @@ pub(super) fn times_sparse(context: &KernelContext<'_>, left: &Csr, right: &Csr)
     row_by_row(context, &Gustavson { left, right, starts, is_upper: false })
 }
 
-/// `t(left) %*% right` as the sum of the products of their rows, without the transpose: where results of ranges of rows stay in
-/// a core's caches, and terms fall into most of their cells. With `is_upper`, where both are the same matrix, what is on and
+/// `t(left) %*% right` as the sum of the products of their rows, without the transpose, where [`adds_row_products`] says so. With `is_upper`, where both are the same matrix, what is on and
 /// above the diagonal.
 pub(super) fn sum_of_row_products(
     context: &KernelContext<'_>,
@@ -222,12 +217,9 @@ pub(super) fn sum_of_row_products(
 ) -> Option<Dense> {
     let (n, k) = (left.cols(), right.cols());
     let cells = n.saturating_mul(k);
-    if cells == 0 || cells > PRIVATE_CELLS {
-        return None;
-    }
     let len = |csr: &Csr, row: usize| csr.row_offsets()[row + 1] - csr.row_offsets()[row];
     let terms = (0..left.rows()).fold(0_usize, |terms, row| terms.saturating_add(len(left, row) * len(right, row)));
-    if terms < TERMS_OF_CELL * cells {
+    if !adds_row_products(terms, cells) {
         return None;
     }
     let count = even_blocks(terms, BLOCK_CELLS).min(MAX_PARTIALS).min(1 << (terms / cells).ilog2());

@@ -4,7 +4,9 @@ use crate::facts::{Context, SCALAR_BYTES, bytes_of, cells, has_few_columns, stor
 use crate::hops::untransposed;
 use crate::machine::{LINE_BYTES, OperationClass};
 use fuseline_ir::hop::{HopId, HopOp};
-use fuseline_ir::schedule::product::{Extents, PackedBlocks, ProductLoop, TransposedSparse};
+use fuseline_ir::schedule::product::{
+    Extents, PackedBlocks, ProductLoop, TransposedSparse, adds_row_products, transposed_ranges,
+};
 
 /// What packing a cell costs a product of matrices, in cells that a transposition moves one by one. Fitted.
 const PACK_IN_MOVES: f64 = 0.4;
@@ -40,7 +42,8 @@ pub(super) fn has_several_blocks(context: &Context<'_>, id: HopId) -> bool {
 /// The cells that a basic product of this class moves, in those that a transposition moves one by one in the same time.
 ///
 /// A product of matrices packs both operands, the left one for more than a few columns alone, and stores a result of few
-/// columns in parts of registers. A transposed sparse matrix adds to private results, which are merged.
+/// columns in parts of registers. A transposed sparse matrix adds to private results, which are merged. Of a dense and a sparse
+/// matrix the dense one is transposed where that is on the right, and the result where a transposed dense one is on the left.
 pub(super) fn moved_cells(context: &Context<'_>, id: HopId, class: OperationClass) -> f64 {
     let hop = context.hop(id);
     if class == OperationClass::MatrixProduct {
@@ -49,16 +52,72 @@ pub(super) fn moved_cells(context: &Context<'_>, id: HopId, class: OperationClas
         let stored = if has_few_columns(&hop.size) { cells(&hop.size) } else { 0.0 };
         return PACK_IN_MOVES * (packed_left + cells(&right) + stored);
     }
-    match untransposed(context.dag, hop.inputs[0]) {
-        Some(left) if stored_rows(context, left) > 0.0 && stored_rows(context, hop.inputs[1]) == 0.0 => {
-            let non_zeros = stored_non_zeros(context, left);
+    let [left, right] = [hop.inputs[0], hop.inputs[1]].map(|input| Side::of(context, input));
+    match (left.is_transposed, right.is_transposed, left.is_sparse, right.is_sparse) {
+        (true, _, true, false) => {
+            let non_zeros = stored_non_zeros(context, left.matrix);
             match TransposedSparse::of(non_zeros as usize, extents(context, id)) {
                 // These, and a single one, are the result itself.
                 TransposedSparse::Columns(_) | TransposedSparse::Adds(1) => 0.0,
                 TransposedSparse::Adds(results) => results as f64 * cells(&hop.size),
             }
         }
+        (true, _, false, true) => cells(&hop.size),
+        (false, true, true, false) => cells(&context.hop(right.matrix).size),
         _ => 0.0,
+    }
+}
+
+/// An operand of a product, which reads through a transpose.
+struct Side {
+    matrix: HopId,
+    is_transposed: bool,
+    is_sparse: bool,
+}
+
+impl Side {
+    fn of(context: &Context<'_>, input: HopId) -> Side {
+        let transposed = untransposed(context.dag, input);
+        let matrix = transposed.unwrap_or(input);
+        Side { matrix, is_transposed: transposed.is_some(), is_sparse: stored_rows(context, matrix) > 0.0 }
+    }
+}
+
+/// The transpose of a sparse matrix that a basic operator forms: its non-zeros and rows.
+#[derive(Clone, Copy)]
+pub(super) struct FormedTranspose {
+    pub(super) non_zeros: f64,
+    pub(super) rows: f64,
+}
+
+impl FormedTranspose {
+    /// What a transpose is, or a product forms of one of its operands; none of other operators.
+    pub(super) fn of(context: &Context<'_>, id: HopId) -> Option<FormedTranspose> {
+        let hop = context.hop(id);
+        let of = |matrix: HopId| FormedTranspose {
+            non_zeros: stored_non_zeros(context, matrix),
+            rows: context.hop(matrix).size.cols.unwrap_or(0) as f64,
+        };
+        if let Some(matrix) = untransposed(context.dag, id) {
+            return (stored_rows(context, matrix) > 0.0 && !hop.size.is_vector()).then(|| of(matrix));
+        }
+        if hop.op != HopOp::MatMul {
+            return None;
+        }
+        let [left, right] = [hop.inputs[0], hop.inputs[1]].map(|input| Side::of(context, input));
+        if left.is_transposed {
+            let rows = stored_rows(context, left.matrix).max(1.0);
+            let terms = of(left.matrix).non_zeros * of(right.matrix).non_zeros / rows;
+            let is_formed =
+                left.is_sparse && right.is_sparse && !adds_row_products(terms as usize, cells(&hop.size) as usize);
+            return is_formed.then(|| of(left.matrix));
+        }
+        (right.is_transposed && right.is_sparse).then(|| of(right.matrix))
+    }
+
+    /// Whether threads share the work.
+    pub(super) fn is_shared(&self) -> bool {
+        transposed_ranges(self.non_zeros as usize, self.rows as usize) > 1
     }
 }
 

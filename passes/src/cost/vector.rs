@@ -2,7 +2,7 @@
 
 use super::BLOCK_CELLS;
 use super::outer::{TRANSFERS_OF_SUMS, count_factors};
-use super::product::{bytes_of_sums, has_several_blocks, lines_of_row, moved_cells, passes, rows_met};
+use super::product::{FormedTranspose, bytes_of_sums, has_several_blocks, lines_of_row, moved_cells, passes, rows_met};
 use super::schedule::Scheduled;
 use super::sparse_rows::SparseRows;
 use super::sweeps::{Sweep, swept};
@@ -272,6 +272,10 @@ impl<'a> CellPass<'a> {
             work.line_bytes = bytes_of(context, operator.root());
         }
         self.count_combined(context, &inputs, &mut work);
+        if self.operator.template().is_none() {
+            // Results are stored wherever either matrix has a position, and zeros among them left out then.
+            work.moved += work.joined;
+        }
         let compacted = if share == 1.0 { self.compacted_cells(context) } else { 0.0 };
         work.moved += COMPACT_IN_MOVES * compacted;
         let output = outputs_bytes(context, operator) + compacted * SCALAR_BYTES;
@@ -559,15 +563,20 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVector {
         work.non_zeros += visited;
         count_lines(context, root_id, &mut inputs, &mut work);
     }
+    let formed = if is_fused { None } else { FormedTranspose::of(context, root_id) };
     let is_shared = if is_fused {
         Scheduled::rows_are_shared(context, operator)
     } else {
         work.count_stored(stored_non_zeros(context, root_id), stored_rows(context, root_id));
+        if let Some(formed) = formed {
+            work.count_transpose(formed, root.op == HopOp::MatMul);
+        }
         let largest = || inputs.iter().map(|read| read.bytes).fold(output, f64::max) / SCALAR_BYTES;
         let is_sparse = inputs.iter().any(|read| rows(read.id) > 0.0);
         match basic {
             Some(OperationClass::MatrixProduct) => has_several_blocks(context, root_id),
             _ if root.op == HopOp::Index => output / SCALAR_BYTES > BASIC_BLOCK_CELLS,
+            _ if formed.is_some_and(|formed| !formed.is_shared()) => false,
             // Images are the work of one thread each.
             _ if over_windows(context.dag, root_id).is_some() => true,
             _ if root.op == HopOp::MatMul && !is_sparse => dense_flops(context, root_id) > 2.0 * BASIC_BLOCK_CELLS,

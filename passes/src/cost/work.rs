@@ -1,7 +1,7 @@
 //! The computation of operators: floating-point operations by class, runs that products and aggregations start, and
 //! visits and stores of non-zeros.
 
-use super::product::loop_of;
+use super::product::{FormedTranspose, loop_of};
 use crate::cover::Operator;
 use crate::facts::{Context, IN_REGISTER_SHARE, cells, has_short_rows, is_inner_product, sparsity};
 use crate::hops::{over_windows, untransposed};
@@ -92,6 +92,17 @@ impl Work {
     pub(super) fn count_stored(&mut self, non_zeros: f64, rows: f64) {
         self.stored = non_zeros;
         self.stored_rows = rows.min(non_zeros);
+    }
+
+    /// Counts what it takes to form the transpose of a sparse matrix: its non-zeros are stored, by themselves where it is not the
+    /// result, and all its rows looked at.
+    pub(super) fn count_transpose(&mut self, formed: FormedTranspose, is_apart: bool) {
+        self.moved += formed.rows;
+        if is_apart {
+            self.moved += formed.non_zeros;
+            self.stored += formed.non_zeros;
+            self.stored_rows += formed.rows.min(formed.non_zeros);
+        }
     }
 
     /// Counts what it takes besides that a member of an operator over rows goes over short ones; products do not count. Narrow

@@ -105,10 +105,15 @@ impl<'a> MainByRow<'a> {
         self.operator.roots.iter().filter_map(move |&root| transposed_product(context, root))
     }
 
-    /// The left operands of products.
+    /// The left operands of products, those that are wider than these.
     fn lefts(&self) -> impl Iterator<Item = HopId> + use<'a> {
         let context = self.context;
-        self.members_with(|op| *op == HopOp::MatMul).map(move |id| context.hop(id).inputs[0])
+        let products = self.members_with(|op| *op == HopOp::MatMul);
+        let left = move |id: HopId| {
+            let left = context.hop(id).inputs[0];
+            (context.hop(left).size.cols > context.hop(id).size.cols).then_some(left)
+        };
+        products.filter_map(left)
     }
 
     fn members_with(&self, condition: fn(&HopOp) -> bool) -> impl Iterator<Item = HopId> + use<'a> {

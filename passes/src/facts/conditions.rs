@@ -5,7 +5,8 @@ use crate::hops::{is_transpose, untransposed};
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::ops::Direction;
 
-/// `A %*% B` with rows of A as units: A a matrix that is no transpose, and B a column or narrow.
+/// `A %*% B` with rows of A as units: A a matrix that is no transpose, and B a column, narrow, or of few rows, so that the
+/// product has a low rank.
 pub(crate) fn is_row_product(context: &Context<'_>, id: HopId) -> bool {
     let hop = context.hop(id);
     if hop.op != HopOp::MatMul || is_transpose(context.dag, hop.inputs[0]) {
@@ -14,7 +15,7 @@ pub(crate) fn is_row_product(context: &Context<'_>, id: HopId) -> bool {
     let (left, right) = (context.hop(hop.inputs[0]).size, context.hop(hop.inputs[1]).size);
     match (left.known_dims(), right.known_dims()) {
         (Some((rows, inner)), Some((_, cols))) if rows > 1 && inner > 1 => {
-            cols == 1 || is_skinny(context, rows, inner, cols)
+            cols == 1 || is_skinny(context, rows, inner, cols) || has_low_rank(rows, inner, cols)
         }
         _ => false,
     }
@@ -47,6 +48,17 @@ pub(super) fn find_transposed_product(context: &Context<'_>, id: HopId) -> Optio
 
 fn is_skinny(context: &Context<'_>, rows: u64, inner: u64, cols: u64) -> bool {
     rows > cols && inner > cols && cols > 1 && cols < context.limits.skinny_cols
+}
+
+/// The rank of a product below which rows of it are computed where they are used, in the place of being written and read: each
+/// cell takes so many multiply-adds.
+const LOW_RANK: u64 = 32;
+
+/// Cells of the right side of such a product, at most: each unit goes through all of them.
+const LOW_RANK_CELLS: u64 = 1 << 18;
+
+fn has_low_rank(rows: u64, rank: u64, cols: u64) -> bool {
+    rows > rank && cols > rank && rank < LOW_RANK && rank.saturating_mul(cols) <= LOW_RANK_CELLS
 }
 
 /// `t(A)` whose only use is as the left of a product that is a sum over rows.
