@@ -33,9 +33,9 @@ pub(crate) fn needs_rows(context: &Context<'_>, member: HopId, root: HopId) -> b
 
 impl Operator {
     /// The matrix whose rows an operator binds: a sparse one whose non-zeros are all that it needs of it, the widest and then
-    /// the sparsest of these, else a factor of a final product over rows, else the left of a product, else
-    /// the largest matrix that is read row by row, else the largest of which columns are read. Final products over rows
-    /// need one with which a factor of each is as long as its rows.
+    /// the sparsest of these, else a factor of a final product over rows, else the left of a product that is no wider, else
+    /// the largest matrix that is read row by row, else the left of another product, else the largest of which columns are
+    /// read. Final products over rows need one with which a factor of each is as long as its rows.
     pub(crate) fn main_input_by_row(&self, context: &Context<'_>) -> Option<HopId> {
         // A column as a row is the same for all rows, but its cells belong to different ones.
         if self.members.iter().any(|&id| is_column_transpose(context.dag, id)) {
@@ -46,8 +46,10 @@ impl Operator {
             return Some(main);
         }
         let factors = search.final_products().flat_map(|(left, right)| [left, right]);
-        let mut preferred = factors.chain(search.lefts()).filter(|&id| search.is_bindable(id) && search.suits(id));
-        preferred.next().or_else(|| search.largest_by_row()).or_else(|| search.largest_by_column())
+        let fits = |id: &HopId| search.is_bindable(*id) && search.suits(*id);
+        let preferred = factors.chain(search.wide_lefts()).find(fits);
+        let by_row = preferred.or_else(|| search.largest_by_row()).or_else(|| search.lefts().find(fits));
+        by_row.or_else(|| search.largest_by_column())
     }
 
     /// The sparsest matrix that is read by row, of those whose non-zeros are all that the operator needs of it, or else of those
@@ -105,15 +107,18 @@ impl<'a> MainByRow<'a> {
         self.operator.roots.iter().filter_map(move |&root| transposed_product(context, root))
     }
 
-    /// The left operands of products, those that are wider than these.
+    /// The left operands of products.
     fn lefts(&self) -> impl Iterator<Item = HopId> + use<'a> {
         let context = self.context;
+        self.members_with(|op| *op == HopOp::MatMul).map(move |id| context.hop(id).inputs[0])
+    }
+
+    /// Those that are wider than the products.
+    fn wide_lefts(&self) -> impl Iterator<Item = HopId> + use<'a> {
+        let context = self.context;
+        let cols = move |id: HopId| context.hop(id).size.cols;
         let products = self.members_with(|op| *op == HopOp::MatMul);
-        let left = move |id: HopId| {
-            let left = context.hop(id).inputs[0];
-            (context.hop(left).size.cols > context.hop(id).size.cols).then_some(left)
-        };
-        products.filter_map(left)
+        products.filter(move |&id| cols(context.hop(id).inputs[0]) > cols(id)).map(move |id| context.hop(id).inputs[0])
     }
 
     fn members_with(&self, condition: fn(&HopOp) -> bool) -> impl Iterator<Item = HopId> + use<'a> {

@@ -108,9 +108,9 @@ impl<'a> Reasons<'a> {
         if let Some(&unknown) = inputs.into_iter().find(|&&id| is_unknown(context, id)) {
             return Reason::UnknownSize { hop: unknown.as_u32() };
         }
-        let first = TEMPLATES.iter().find(|template| template.open(context, consumer));
+        let mut opening = TEMPLATES.iter().filter(|template| template.open(context, consumer));
         if is_right_transpose(context, consumer, producer)
-            && first.is_some_and(|template| template.absorbed_transpose(context, consumer) == Some(producer))
+            && opening.any(|template| template.absorbed_transpose(context, consumer) == Some(producer))
         {
             return Reason::ReadThrough;
         }

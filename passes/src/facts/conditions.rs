@@ -57,8 +57,12 @@ const LOW_RANK: u64 = 32;
 /// Cells of the right side of such a product, at most: each unit goes through all of them.
 const LOW_RANK_CELLS: u64 = 1 << 18;
 
+/// Cells of such a product, at least: a smaller one stays in the caches between two operators.
+const LARGE_PRODUCT: u64 = 1 << 19;
+
 fn has_low_rank(rows: u64, rank: u64, cols: u64) -> bool {
-    rows > rank && cols > rank && rank < LOW_RANK && rank.saturating_mul(cols) <= LOW_RANK_CELLS
+    let is_large = rows.saturating_mul(cols) >= LARGE_PRODUCT && rank.saturating_mul(cols) <= LOW_RANK_CELLS;
+    rows > rank && cols > rank && rank < LOW_RANK && is_large
 }
 
 /// `t(A)` whose only use is as the left of a product that is a sum over rows.

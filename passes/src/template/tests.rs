@@ -90,6 +90,20 @@ fn skinny_products_open_row_operators() {
     });
 }
 
+/// Those of low rank are large, and their right side is not: it is gone through for every unit.
+#[test]
+fn large_products_of_low_rank_open_row_operators() {
+    let opens = |rows: u64, rank: u64, cols: u64| {
+        let mut d = Dag::default();
+        let (u, v) = (d.read("U", rows, rank), d.read("V", rank, cols));
+        let product = d.matmul(u, v);
+        d.write("o", product);
+        with_context(&d.dag, |context| RowTemplate.open(context, product))
+    };
+    assert!(opens(1000, 10, 900) && opens(1000, 31, 900) && opens(100, 2, 100_000));
+    assert!(!opens(1000, 32, 900) && !opens(1000, 10, 500) && !opens(1000, 31, 10_000) && !opens(1000, 1, 900));
+}
+
 #[test]
 fn ranges_are_whole_columns_between_literals() {
     let (dag, groups) = testing::mlogreg();

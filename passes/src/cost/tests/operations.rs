@@ -325,6 +325,42 @@ fn sparse_results_of_all_cells_are_compacted() {
     }
 }
 
+/// A product with a sparse transpose stores the transpose first, unless it adds up products of rows, as a transpose by itself does;
+/// one thread does where it has many columns for its non-zeros.
+#[test]
+fn transposes_that_products_form_are_stored() {
+    let mut d = Dag::default();
+    let (x, y) = (d.sparse("X", 500, 100_000, 50_000), d.sparse("Y", 500, 100_000, 50));
+    let z = d.sparse("Z", 500, 200, 50_000);
+    let (xt, zt) = (d.t(x), d.t(z));
+    let (right, left, by_rows) = (d.matmul(y, xt), d.matmul(xt, y), d.matmul(zt, z));
+    d.dag.hops[left].size = SizeInfo::with_nnz(100_000, 100_000, 5000);
+    let vector = |members: &[HopId], inputs: &[HopId]| vector_of(&d.dag, None, members, inputs);
+    let (alone, on_right) = (vector(&[xt], &[x]), vector(&[right], &[y, xt]));
+    assert_close(alone.work.moved, 1e5);
+    assert_close(on_right.work.moved, 1.5e5);
+    assert!(on_right.work.stored >= alone.work.stored && alone.work.stored == 50_000.0);
+    assert!(vector(&[left], &[xt, y]).work.stored >= 50_000.0);
+    assert_eq!(vector(&[by_rows], &[zt, z]).work.moved, 0.0);
+    assert!(!alone.is_shared && !on_right.is_shared);
+    // Of a dense matrix the cells move.
+    let mut d = Dag::default();
+    let (s, v) = (d.sparse("S", 2000, 300, 20_000), d.read("V", 100, 300));
+    let vt = d.t(v);
+    let product = d.matmul(s, vt);
+    assert_close(vector_of(&d.dag, None, &[product], &[s, vt]).work.moved, 3e4);
+}
+
+/// Results of basic operations on two sparse matrices are stored wherever either has a position.
+#[test]
+fn joined_results_are_stored_with_their_zeros() {
+    let mut d = Dag::default();
+    let (x, y) = (d.sparse("X", 1000, 1000, 10_000), d.sparse("Y", 1000, 1000, 20_000));
+    let sum = d.plus(x, y);
+    let moved = |template| vector_of(&d.dag, template, &[sum], &[x, y]).work.moved;
+    assert_close(moved(None) - moved(Some(TemplateType::Cell)), 30_000.0);
+}
+
 /// Threads share products by rows, or by a long inner dimension.
 #[test]
 fn products_are_shared_by_rows() {
