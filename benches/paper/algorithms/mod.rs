@@ -169,7 +169,7 @@ pub(crate) fn in_modes(workload: &Workload, data: &Data, modes: &[NamedMode]) ->
             spent.add(|| _ = script.execute(&mut std::io::sink()).expect("it ran before"));
         }));
     }
-    let times = in_turn_until(&mut contenders, workload.rounds, MOST_SECONDS, |times| is_gen_decided(times));
+    let times = in_turn_until(&mut contenders, workload.rounds, MOST_SECONDS, is_gen_decided);
     drop(contenders);
     let busy = first.iter().zip(&spent).map(|((name, _), spent)| (*name, spent.processors / spent.seconds)).collect();
     let (first_model, others) = models.split_first().expect("a mode runs it");

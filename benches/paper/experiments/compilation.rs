@@ -87,7 +87,7 @@ fn with_all_batches(workload: Workload, data: &Data) -> Option<Workload> {
     const EPOCHS: &str = "max_epochs=1,";
     let epochs = PAPERS_ROWS.div_ceil(data.rows("X").max(1));
     let script = workload.script.replace(EPOCHS, &format!("max_epochs={epochs},"));
-    workload.script.contains(EPOCHS).then(|| Workload { script, ..workload })
+    workload.script.contains(EPOCHS).then_some(Workload { script, ..workload })
 }
 
 /// A run in a new session with its seconds.

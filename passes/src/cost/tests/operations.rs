@@ -331,7 +331,7 @@ fn sparse_results_of_all_cells_are_compacted() {
 fn transposes_that_products_form_are_stored() {
     let mut d = Dag::default();
     let (x, y) = (d.sparse("X", 500, 100_000, 50_000), d.sparse("Y", 500, 100_000, 50));
-    let z = d.sparse("Z", 500, 200, 50_000);
+    let z = d.sparse("Z", 500, 200, 20_000);
     let (xt, zt) = (d.t(x), d.t(z));
     let (right, left, by_rows) = (d.matmul(y, xt), d.matmul(xt, y), d.matmul(zt, z));
     d.dag.hops[left].size = SizeInfo::with_nnz(100_000, 100_000, 5000);
