@@ -29,6 +29,9 @@ const TOLERANCE: f64 = 1e-4;
 /// Seconds that an algorithm runs at most to tell whether Gen takes longer.
 const MOST_SECONDS: f64 = 40.0;
 
+/// Rounds that are few on purpose: of what is to be quick, or takes minutes.
+const FEW_ROUNDS: usize = 3;
+
 /// A mode with its name.
 pub(crate) type NamedMode = (&'static str, Mode);
 
@@ -169,7 +172,8 @@ pub(crate) fn in_modes(workload: &Workload, data: &Data, modes: &[NamedMode]) ->
             spent.add(|| _ = script.execute(&mut std::io::sink()).expect("it ran before"));
         }));
     }
-    let times = in_turn_until(&mut contenders, workload.rounds, MOST_SECONDS, is_gen_decided);
+    let most_seconds = if workload.rounds > FEW_ROUNDS { MOST_SECONDS } else { 0.0 };
+    let times = in_turn_until(&mut contenders, workload.rounds, most_seconds, is_gen_decided);
     drop(contenders);
     let busy = first.iter().zip(&spent).map(|((name, _), spent)| (*name, spent.processors / spent.seconds)).collect();
     let (first_model, others) = models.split_first().expect("a mode runs it");

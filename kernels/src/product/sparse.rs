@@ -207,8 +207,8 @@ pub(super) fn times_sparse(context: &KernelContext<'_>, left: &Csr, right: &Csr)
     row_by_row(context, &Gustavson { left, right, starts, is_upper: false })
 }
 
-/// `t(left) %*% right` as the sum of the products of their rows, without the transpose, where [`adds_row_products`] says so. With `is_upper`, where both are the same matrix, what is on and
-/// above the diagonal.
+/// `t(left) %*% right` as the sum of the products of their rows, without the transpose, where [`adds_row_products`] says so.
+/// With `is_upper`, where both are the same matrix, what is on and above the diagonal.
 pub(super) fn sum_of_row_products(
     context: &KernelContext<'_>,
     left: &Csr,
