@@ -323,3 +323,42 @@ fn rows_along_and_columns_down_are_cumulated_in_one_chain() {
         &[("X", &x)],
     );
 }
+
+/// Rows of a product of low rank are computed where they are used, whatever the matrix beside it is: the product is larger than
+/// what differential cases have.
+#[test]
+fn rows_of_low_rank_products_are_computed_where_they_are_used() {
+    const ROWS: usize = 1024;
+    const COLS: usize = 512;
+    let (u, v) = (dense(ROWS, 3, |i, j| ((i + j) % 7) as f64), dense(COLS, 3, |i, j| (i * j % 5) as f64 - 2.0));
+    let (w, b) = (dense(COLS, 1, |i, _| (i % 3) as f64), dense(ROWS, 2, |i, j| ((i + 2 * j) % 4) as f64));
+    let whole = dense(ROWS, COLS, |i, j| ((i * 31 + j * 17) % 11) as f64 - 5.0);
+    let sparse = csr(ROWS, COLS, |i, j| if (i * 31 + j * 17) % 40 == 0 { (j % 9) as f64 } else { 0.0 });
+    let uses: [&[&str]; 4] = [
+        &["%7 = plus %0, %6 : f64[1024x512]", "%8 = sum.row %7 : f64[1024x1]"],
+        &["%7 = mult %0, %6 : f64[1024x512]", "%8 = matmul %7, %3 : f64[1024x1]"],
+        &["%7 = max %0, %6 : f64[1024x512]", "%9 = t %7 : f64[512x1024]", "%8 = matmul %9, %4 : f64[512x2]"],
+        &["%7 = abs %6 : f64[1024x512]", "%8 = max.row %7 : f64[1024x1]"],
+    ];
+    for (x, lines) in [&whole, &sparse].into_iter().flat_map(|x| uses.iter().map(move |lines| (x, lines))) {
+        let product = ["%5 = t %2 : f64[3x512]", "%6 = matmul %1, %5 : f64[1024x512]"];
+        let lines: Vec<&str> = product.iter().chain(*lines).copied().chain(["write \"o\" %8"]).collect();
+        let case = case(&lines, &[("X", x), ("U", &u), ("V", &v), ("w", &w), ("B", &b)]);
+        let dag = case.dag().expect("it is a DAG");
+        let expected = case.expected(&dag).expect("it has a value");
+        for (mode, strict_ieee) in
+            [(Mode::Gen, false), (Mode::Gen, true), (Mode::GenFuseAll, false), (Mode::GenFuseNoRedundancy, false)]
+        {
+            let options = CompileOptions { mode, strict_ieee, backend: BackendKind::Interp, ..Default::default() };
+            let session = Session::new(options).expect("a session of this machine");
+            let outcome = session.run_dag(&dag, case.variables()).expect("it runs");
+            accepted(&expected, &outcome.variables, strict_ieee)
+                .unwrap_or_else(|why| panic!("{mode:?}, {lines:?}: {why}"));
+            // An Outer operator computes the cells at the non-zeros alone.
+            let is_sampled = x.format().is_sparse() && lines[2].contains("mult");
+            let hitters = &outcome.statistics.heavy_hitters;
+            let is_computed_apart = hitters.contains_key("ba(+*)");
+            assert!(strict_ieee || is_sampled || !is_computed_apart, "{mode:?}, {lines:?}: {hitters:?}");
+        }
+    }
+}
