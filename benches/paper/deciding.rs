@@ -1,5 +1,5 @@
-//! As many rounds as tell on which side of a limit a ratio of times lies: a median of few rounds on a shared machine is off by
-//! more than what is asked for. Rounds go on whichever side they are on so far.
+//! Rounds until these tell on which side of a limit a ratio of times lies: a median of few rounds on a shared machine is off by
+//! more than what is asked for. They go on whichever side they are on so far.
 
 use crate::rounds::{Contender, Times, in_turn};
 use std::time::Instant;

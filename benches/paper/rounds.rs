@@ -46,7 +46,7 @@ impl Times {
         median(self.speedups_over(other))
     }
 
-    /// The same of each round.
+    /// How many times as long `other` takes, round by round.
     pub(crate) fn speedups_over(&self, other: &Times) -> Vec<f64> {
         self.seconds.iter().zip(&other.seconds).map(|(own, other)| other / own).collect()
     }

@@ -11,7 +11,7 @@ const MIN_LONG_ROWS: usize = 8;
 const LONG_ROWS_CELLS: usize = 4 * UNIT_CELLS;
 /// Cells of sums of rows that the second-level cache does not hold: each unit loads and stores them where they lie.
 const LARGE_SUMS: usize = 1 << 17;
-/// Cells of the units that add to these, of several rows all the same: they lie beside the sums.
+/// Cells of a unit that adds to large sums, which has several rows all the same: they lie beside the sums.
 const LARGE_SUMS_ROWS_CELLS: usize = 1 << 20;
 /// Cells of a unit of rows with long vectors computed for each of them: two of these vectors stay in the cache, too.
 const LONG_VECTOR_CELLS: usize = 2048;

@@ -109,16 +109,20 @@ impl<'a> MainByRow<'a> {
 
     /// The left operands of products.
     fn lefts(&self) -> impl Iterator<Item = HopId> + use<'a> {
-        let context = self.context;
-        self.members_with(|op| *op == HopOp::MatMul).map(move |id| context.hop(id).inputs[0])
+        self.factored().map(|(_, left)| left)
     }
 
-    /// Those that are wider than the products.
+    /// The left operands that are wider than their products.
     fn wide_lefts(&self) -> impl Iterator<Item = HopId> + use<'a> {
         let context = self.context;
         let cols = move |id: HopId| context.hop(id).size.cols;
-        let products = self.members_with(|op| *op == HopOp::MatMul);
-        products.filter(move |&id| cols(context.hop(id).inputs[0]) > cols(id)).map(move |id| context.hop(id).inputs[0])
+        self.factored().filter(move |&(product, left)| cols(left) > cols(product)).map(|(_, left)| left)
+    }
+
+    /// Products, each with its left operand.
+    fn factored(&self) -> impl Iterator<Item = (HopId, HopId)> + use<'a> {
+        let context = self.context;
+        self.members_with(|op| *op == HopOp::MatMul).map(move |id| (id, context.hop(id).inputs[0]))
     }
 
     fn members_with(&self, condition: fn(&HopOp) -> bool) -> impl Iterator<Item = HopId> + use<'a> {

@@ -1,6 +1,6 @@
 //! What operators are that fused ones are made of: products and aggregations, over cells and over rows.
 
-use super::{Context, sparsity};
+use super::{Context, is_outer_product_like, sparsity};
 use crate::hops::{is_transpose, untransposed};
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::ops::Direction;
@@ -15,7 +15,7 @@ pub(crate) fn is_row_product(context: &Context<'_>, id: HopId) -> bool {
     let (left, right) = (context.hop(hop.inputs[0]).size, context.hop(hop.inputs[1]).size);
     match (left.known_dims(), right.known_dims()) {
         (Some((rows, inner)), Some((_, cols))) if rows > 1 && inner > 1 => {
-            cols == 1 || is_skinny(context, rows, inner, cols) || has_low_rank(rows, inner, cols)
+            cols == 1 || is_skinny(context, rows, inner, cols) || has_low_rank(context, id, (rows, inner, cols))
         }
         _ => false,
     }
@@ -60,9 +60,11 @@ const LOW_RANK_CELLS: u64 = 1 << 18;
 /// Cells of such a product, at least: a smaller one stays in the caches between two operators.
 const LARGE_PRODUCT: u64 = 1 << 19;
 
-fn has_low_rank(rows: u64, rank: u64, cols: u64) -> bool {
-    let is_large = rows.saturating_mul(cols) >= LARGE_PRODUCT && rank.saturating_mul(cols) <= LOW_RANK_CELLS;
-    rows > rank && cols > rank && rank < LOW_RANK && is_large
+fn has_low_rank(context: &Context<'_>, id: HopId, (rows, rank, cols): (u64, u64, u64)) -> bool {
+    is_outer_product_like(context, id)
+        && rank < LOW_RANK
+        && rank.saturating_mul(cols) <= LOW_RANK_CELLS
+        && rows.saturating_mul(cols) >= LARGE_PRODUCT
 }
 
 /// `t(A)` whose only use is as the left of a product that is a sum over rows.
