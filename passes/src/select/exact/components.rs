@@ -6,10 +6,11 @@ use crate::cover::Operator;
 use crate::facts::{Context, can_share_pass};
 use crate::hops::is_transpose;
 use crate::union_find::UnionFind;
-use cranelift_entity::SecondaryMap;
+use foldhash::{HashMap, HashMapExt};
 use fuseline_ir::hop::HopId;
+use smallvec::{SmallVec, smallvec};
 
-/// Partitions and aggregates outside of them that may read the same matrices.
+/// Partitions and aggregates outside of them that may read the same matrices, row by row of equally many.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Component {
     /// The numbers of the partitions.
@@ -36,10 +37,17 @@ pub(super) fn components(context: &Context<'_>, partitions: &[PartitionPlan]) ->
     }
 
     let mut connected = UnionFind::new(parts.len());
-    let mut first_reader = SecondaryMap::<HopId, Option<usize>>::new();
+    let are_rows_known = parts.iter().all(|part| part.passed_rows(context).all(|rows| rows.is_some()));
+    let mut first_reader = HashMap::<(HopId, Option<u64>), usize>::new();
     for (number, part) in parts.iter().enumerate() {
+        let mut passed_rows: SmallVec<[Option<u64>; 4]> =
+            if are_rows_known { part.passed_rows(context).collect() } else { smallvec![None] };
+        passed_rows.sort_unstable();
+        passed_rows.dedup();
         for id in part.may_read(context, partitions) {
-            connected.union(number, *first_reader[id].get_or_insert(number));
+            for &rows in &passed_rows {
+                connected.union(number, *first_reader.entry((id, rows)).or_insert(number));
+            }
         }
     }
     let mut components = vec![Component::default(); parts.len()];
@@ -68,6 +76,12 @@ impl Component {
     /// Whether a pass computes one of its aggregates.
     pub(super) fn has_aggregate_of(&self, pass: &Pass) -> bool {
         pass.operator.roots.iter().any(|root| self.aggregates.binary_search(root).is_ok())
+    }
+
+    /// How many rows a pass of each of its aggregates goes through: no pass serves two that differ in that.
+    fn passed_rows(&self, context: &Context<'_>) -> impl Iterator<Item = Option<u64>> {
+        // What is aggregated comes last, in `t(X) %*% S`, too.
+        self.aggregates.iter().filter_map(|&id| context.hop(id).inputs.last()).map(|&id| context.hop(id).size.rows)
     }
 
     /// The matrices that some operator of an aggregate may read, and perhaps others.
