@@ -159,8 +159,8 @@ pub struct CompileOptions {
     pub code_folder: Option<PathBuf>,
     /// How fusion plans are enumerated.
     pub enumeration: Enumeration,
-    /// Whether [`Mode::GenFuseAll`] and [`Mode::GenFuseNoRedundancy`] leave aggregates that share an input apart, as
-    /// the paper's heuristics do.
+    /// Whether [`Mode::GenFuseAll`] and [`Mode::GenFuseNoRedundancy`] leave aggregates that share an input apart, and write
+    /// products of low rank that no Outer operator computes, as the paper's heuristics do.
     pub paper_heuristics: bool,
     /// A seed for which any valid plan is drawn in place of the cheapest: an instrument of tests.
     pub random_plans: Option<u64>,
@@ -326,6 +326,12 @@ impl CompileOptions {
         }
     }
 
+    fn template_limits(&self) -> TemplateLimits {
+        let limits = TemplateLimits { strict_ieee: self.strict_ieee, ..self.template_limits.clone() };
+        let is_heuristic = matches!(self.mode, Mode::GenFuseAll | Mode::GenFuseNoRedundancy);
+        if is_heuristic && self.paper_heuristics { TemplateLimits { low_rank: 0, ..limits } } else { limits }
+    }
+
     /// What decides plans, in the order of its text: a fingerprint of it all, threads, memory, cluster.
     ///
     /// ```
@@ -340,7 +346,7 @@ impl CompileOptions {
             rewrites: self.rewrite_options(),
             optimizer: OptimizerOptions {
                 policy: self.random_plans.map_or(SelectPolicy::CostBased, |seed| SelectPolicy::Random { seed }),
-                template_limits: TemplateLimits { strict_ieee: self.strict_ieee, ..self.template_limits.clone() },
+                template_limits: self.template_limits(),
                 // Never for `threads`, or results would depend on them.
                 model: CostModel::new(self.planned_machine()),
                 search_limits: SearchLimits {

@@ -3,6 +3,7 @@
 //!
 //! The factors are inputs, so that nothing folds.
 
+use crate::by_hand::dense::scaled_rows;
 use crate::document::{Part, time};
 use crate::instruction_misses::{Misses, counted, simulated};
 use crate::lines;
@@ -24,7 +25,12 @@ const MODES: [(&str, PrimitiveMode); 3] =
 /// Places of the first two.
 const SHARED: usize = 0;
 const INLINED: usize = 1;
+/// A loop that hands vectors on in the first-level cache, as shared code does, without calls.
+const BY_HAND: &str = "by hand";
 const COLS: usize = 1000;
+
+/// How a sum by hand may differ: it adds in another order, and multiplies in that of the factors.
+const TOLERANCE: f64 = 1e-9;
 
 /// The numbers of them whose instruction misses are simulated, where they are.
 const SIMULATED: [usize; 3] = [10, 100, 1000];
@@ -42,6 +48,7 @@ pub(crate) struct Measured {
     compiled: Vec<CompiledCPlan>,
     compile_seconds: Vec<f64>,
     times: Vec<Times>,
+    by_hand: Times,
     misses: Vec<Misses>,
 }
 
@@ -77,7 +84,8 @@ pub(crate) fn section(measured: &[Measured]) -> Vec<Part> {
         Part::heading("Instruction footprint"),
         Part::text(
             "`sum(f(X/rowSums(X)))` with `n` row operations `X*i` in `f`, X dense with 1000 columns: calls of shared \
-             vector primitives, inlined code, and what is chosen by cost. ns are those of one thread, for each cell and \
+             vector primitives, inlined code, what is chosen by cost, and a loop by hand that loads and stores a row for \
+             every operation. ns are those of one thread, for each cell and \
              operation of `f`. Buffers are the vectors that a thread holds besides rows of X. L1i misses are those of the \
              first-level instruction cache, for each row and operation: counted by the machine, or simulated by cachegrind \
              in the full form of the report (32 KiB, AVX2; `valgrind --tool=cachegrind --cache-sim=yes paper-* \
@@ -134,6 +142,10 @@ fn measure_one(
         .unzip();
     let results: Vec<u64> = compiled.iter().map(|compiled| machine.run(compiled, &factors).to_bits()).collect();
     assert!(results.windows(2).all(|pair| pair[0] == pair[1]), "the kinds of code differ");
+    let cells = machine.x.to_dense();
+    let by_hand = || scaled_rows(cells.values(), COLS, &factors);
+    let (sum, expected) = (by_hand(), f64::from_bits(results[0]));
+    assert!((sum - expected).abs() <= TOLERANCE * expected.abs(), "by hand {sum}, and {expected}");
     let mut contenders: Vec<Contender<'_>> = MODES
         .iter()
         .zip(&compiled)
@@ -142,15 +154,17 @@ fn measure_one(
             Contender::new(*name, move || _ = black_box(machine.run(compiled, factors)))
         })
         .collect();
-    let times = in_turn(&mut contenders, rounds);
+    contenders.push(Contender::new(BY_HAND, || _ = black_box(by_hand())));
+    let mut times = in_turn(&mut contenders, rounds);
     drop(contenders);
+    let by_hand = times.pop().expect("the last contender");
     let misses = MODES.iter().zip(&compiled).map(|((name, _), compiled)| {
         let run = || machine.misses(compiled, &factors).map(|misses| misses / (rows * operations) as f64);
         let simulate = || simulates.then(|| simulated(name, operations)).flatten();
         run().map(Misses::Counted).or_else(|| simulate().map(Misses::Simulated)).unwrap_or(Misses::Unknown)
     });
     let misses = misses.collect();
-    Measured { operations, rows, compiled, compile_seconds, times, misses }
+    Measured { operations, rows, compiled, compile_seconds, times, by_hand, misses }
 }
 
 /// The plan of the script `sum(f(X/rowSums(X)))` with this many operations in `f`, fused as far as possible. Without
@@ -244,6 +258,11 @@ impl Measured {
         self.times[INLINED].speedup_over(&self.times[SHARED])
     }
 
+    /// The same for a loop that hands vectors on without calls.
+    pub(crate) fn by_hand_over_inlined(&self) -> f64 {
+        self.times[INLINED].speedup_over(&self.by_hand)
+    }
+
     /// The vectors that a thread holds besides rows of X, in calls of shared primitives.
     pub(crate) fn shared_buffers(&self) -> usize {
         self.compiled[SHARED].buffers()
@@ -257,9 +276,15 @@ impl Measured {
 }
 
 fn table(measured: &[Measured]) -> Part {
+    let by_hand = |row: &Measured| {
+        let measured = [time(row.by_hand.median()), format!("{:.4}", row.nanoseconds(&row.by_hand))];
+        let spread = format!("{:.0} %", 100.0 * row.by_hand.spread());
+        let first = [row.operations.to_string(), row.rows.to_string(), BY_HAND.to_owned()];
+        first.into_iter().chain(measured).chain([spread]).chain(["-"; 4].map(str::to_owned)).collect::<Vec<_>>()
+    };
     let rows = measured.iter().flat_map(|row| {
         let columns = row.times.iter().zip(&row.compiled).zip(&row.compile_seconds).zip(&row.misses);
-        columns.map(|(((times, compiled), compile), misses)| {
+        let of_code = columns.map(|(((times, compiled), compile), misses)| {
             vec![
                 row.operations.to_string(),
                 row.rows.to_string(),
@@ -272,7 +297,8 @@ fn table(measured: &[Measured]) -> Part {
                 compiled.buffers().to_string(),
                 misses.to_string(),
             ]
-        })
+        });
+        of_code.chain([by_hand(row)])
     });
     let header = ["n", "rows", "code", "time", "ns/op", "spread", "code bytes", "compile", "buffers", "L1i misses"];
     Part::table(&header, rows.collect())

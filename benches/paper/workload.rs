@@ -22,7 +22,7 @@ pub(crate) struct Way {
     pub(crate) name: &'static str,
     mode: Mode,
     primitives: PrimitiveMode,
-    /// Whether the heuristics leave aggregates apart.
+    /// Whether the heuristics are the paper's, which leave aggregates apart.
     paper_heuristics: bool,
 }
 
@@ -39,16 +39,21 @@ pub(crate) const WAYS: [Way; 5] = [
 pub(crate) const HEURISTICS: [Way; 4] = [
     Way::of("FA", Mode::GenFuseAll),
     Way::of("FNR", Mode::GenFuseNoRedundancy),
-    Way { paper_heuristics: true, ..Way::of(FUSE_ALL_OF_THE_PAPER, Mode::GenFuseAll) },
-    Way { paper_heuristics: true, ..Way::of(NO_REDUNDANCY_OF_THE_PAPER, Mode::GenFuseNoRedundancy) },
+    Way::of_the_paper(FUSE_ALL_OF_THE_PAPER, Mode::GenFuseAll),
+    Way::of_the_paper(NO_REDUNDANCY_OF_THE_PAPER, Mode::GenFuseNoRedundancy),
 ];
 
 impl Way {
-    const fn of(name: &'static str, mode: Mode) -> Way {
+    pub(crate) const fn of(name: &'static str, mode: Mode) -> Way {
         Way { name, mode, primitives: PrimitiveMode::Auto, paper_heuristics: false }
     }
 
-    fn options(self) -> CompileOptions {
+    /// One of the paper's heuristics.
+    pub(crate) const fn of_the_paper(name: &'static str, mode: Mode) -> Way {
+        Way { paper_heuristics: true, ..Way::of(name, mode) }
+    }
+
+    pub(crate) fn options(self) -> CompileOptions {
         let Way { mode, primitives, paper_heuristics, .. } = self;
         CompileOptions { mode, primitives, paper_heuristics, ..CompileOptions::default() }
     }

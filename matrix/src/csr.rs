@@ -485,15 +485,18 @@ impl Csr {
         assert!(u32::try_from(cols).is_ok(), "{}", CsrError::TooManyColumns { cols });
         let height = (CELLS_AT_A_TIME / cols.max(1)).max(1);
         let heights: Vec<usize> = (0..rows).step_by(height).map(|first| height.min(rows - first)).collect();
+        // Where memory lies is found out once, and not for each row.
+        let cells = dense.values();
+        let rows_of = |block: usize| cells[block * height * cols..].chunks_exact(cols.max(1)).take(height);
         let lengths = |block: usize, out: &mut [usize]| {
-            let rows = block * height..;
-            rows.zip(out).for_each(|(row, length)| *length = count_nonzeros(dense.row(row)));
+            // A matrix without columns has rows all the same.
+            out.fill(0);
+            rows_of(block).zip(out).for_each(|(row, length)| *length = count_nonzeros(row));
         };
         let fill = |block: usize, columns: &mut [u32], values: &mut [f64]| {
             let mut kept = 0;
-            for row in block * height..rows.min((block + 1) * height) {
-                let cells = (0..).zip(dense.row(row).iter().copied());
-                kept += write_nonzeros(cells, &mut columns[kept..], &mut values[kept..]);
+            for row in rows_of(block) {
+                kept += write_nonzeros((0..).zip(row.iter().copied()), &mut columns[kept..], &mut values[kept..]);
             }
         };
         Csr::build_in(pool, cols, &heights, lengths, fill)
@@ -568,20 +571,30 @@ impl Csr {
     /// There is not one value for each position.
     pub fn filled_in(&self, pool: &Arc<BufferPool>, values: &[f64], fill: f64) -> Dense {
         assert_eq!(values.len(), self.nnz(), "one value for each position");
-        let (offsets, columns, cols) = (self.row_offsets(), self.columns(), self.cols);
-        let mut dense = Dense::uninit_in(pool, self.rows, cols);
-        let height = (CELLS_AT_A_TIME / cols.max(1)).max(1);
-        let parts = dense.values_mut().chunks_mut((height * cols).max(1)).enumerate().collect();
-        each(parts, |(block, cells)| {
-            cells.fill(fill);
-            for (row, bounds) in cells.chunks_exact_mut(cols).zip(offsets[block * height..].windows(2)) {
-                let positions = bounds[0]..bounds[1];
-                for (&j, &value) in columns[positions.clone()].iter().zip(&values[positions]) {
-                    row[j as usize] = value;
-                }
-            }
-        });
+        let mut dense = Dense::uninit_in(pool, self.rows, self.cols);
+        let height = (CELLS_AT_A_TIME / self.cols.max(1)).max(1);
+        let parts = dense.values_mut().chunks_mut((height * self.cols).max(1)).enumerate().collect();
+        each(parts, |(block, cells)| self.write_rows(block * height, values, fill, cells));
         dense
+    }
+
+    /// All cells of as many rows as there is room for, from this one on.
+    pub fn write_cells(&self, first_row: usize, cells: &mut [f64]) {
+        self.write_rows(first_row, self.values(), 0.0, cells);
+    }
+
+    /// These values at the positions of the matrix, of which there is one for each, and `fill` elsewhere, in as many rows as there
+    /// is room for.
+    fn write_rows(&self, first_row: usize, values: &[f64], fill: f64, cells: &mut [f64]) {
+        let columns = self.columns();
+        cells.fill(fill);
+        let rows = cells.chunks_exact_mut(self.cols.max(1)).zip(self.row_offsets()[first_row..].windows(2));
+        for (row, bounds) in rows {
+            let positions = bounds[0]..bounds[1];
+            for (&j, &value) in columns[positions.clone()].iter().zip(&values[positions]) {
+                row[j as usize] = value;
+            }
+        }
     }
 
     /// A matrix of `sprs`, without copying when it is in row-major order.

@@ -11,7 +11,7 @@ use crate::document::{Part, digits, time};
 use crate::experiments::claims::SLOWDOWN;
 use crate::machine::{MULTIPLY_ADDS, multiply_add_flops, multiply_adds};
 use crate::rounds::{Contender, Times};
-use crate::workload::{BASE, Data, FUSED, GEN, READ};
+use crate::workload::{BASE, Data, FUSED, GEN, READ, Way};
 use crate::workloads::Scale;
 use fuseline::ir::DataType;
 use fuseline::{
@@ -21,7 +21,7 @@ use fuseline::{
 use fuseline_runtime::HitRate;
 use std::hint::black_box;
 use std::time::Instant;
-use workloads::{Needs, Workload, workloads};
+use workloads::{COLUMNS, Needs, Workload, workloads};
 
 /// How models may differ: iterations carry rounding on.
 const TOLERANCE: f64 = 1e-4;
@@ -32,17 +32,14 @@ const MOST_SECONDS: f64 = 40.0;
 /// Rounds that are few on purpose: of what is to be quick, or takes minutes.
 const FEW_ROUNDS: usize = 3;
 
-/// A mode with its name.
-pub(crate) type NamedMode = (&'static str, Mode);
-
 pub(crate) const FUSE_ALL: &str = "Gen-FA";
 pub(crate) const NO_REDUNDANCY: &str = "Gen-FNR";
-pub(crate) const MODES: [NamedMode; 5] = [
-    (BASE, Mode::Base),
-    (FUSED, Mode::Fused),
-    (GEN, Mode::Gen),
-    (FUSE_ALL, Mode::GenFuseAll),
-    (NO_REDUNDANCY, Mode::GenFuseNoRedundancy),
+pub(crate) const MODES: [Way; 5] = [
+    Way::of(BASE, Mode::Base),
+    Way::of(FUSED, Mode::Fused),
+    Way::of(GEN, Mode::Gen),
+    Way::of(FUSE_ALL, Mode::GenFuseAll),
+    Way::of(NO_REDUNDANCY, Mode::GenFuseNoRedundancy),
 ];
 
 /// What was measured of an algorithm in several modes.
@@ -51,8 +48,8 @@ pub(crate) struct InModes {
     pub(crate) times: Vec<Times>,
     /// Of the first run, by mode, with everything compiled for it.
     pub(crate) first: Vec<(&'static str, Statistics)>,
-    /// Processors that were busy on average in the timed runs, by mode.
-    busy: Vec<(&'static str, f64)>,
+    /// What the timed runs spent, by mode.
+    spent: Vec<(&'static str, Spent)>,
     /// Modes that cannot run it, and why.
     pub(crate) failures: Vec<(&'static str, Error)>,
     /// The largest distance of a cell of the models from that of the first mode, as a share of the largest cell.
@@ -146,10 +143,10 @@ fn measure(workload: Workload) -> Measured {
 }
 
 /// Runs an algorithm in each of some modes, compares the models, and times the modes in turn.
-pub(crate) fn in_modes(workload: &Workload, data: &Data, modes: &[NamedMode]) -> InModes {
+pub(crate) fn in_modes(workload: &Workload, data: &Data, modes: &[Way]) -> InModes {
     let first_session = Session::new(CompileOptions::default()).expect("a session");
-    let session = |mode| first_session.reconfigured(CompileOptions { mode, ..CompileOptions::default() });
-    let sessions: Vec<_> = modes.iter().map(|&(name, mode)| (name, session(mode).expect("a session"))).collect();
+    let session = |way: &Way| first_session.reconfigured(way.options()).expect("a session");
+    let sessions: Vec<_> = modes.iter().map(|way| (way.name, session(way))).collect();
     assert_equal_conditions(sessions.iter().map(|(_, session)| session), data.blocks());
     let (mut scripts, mut first, mut failures) = (Vec::new(), Vec::new(), Vec::new());
     let mut models = Vec::new();
@@ -169,13 +166,13 @@ pub(crate) fn in_modes(workload: &Workload, data: &Data, modes: &[NamedMode]) ->
         vec![Contender::new(READ, || _ = black_box(data.read_one("X"))), Contender::new(MULTIPLY_ADDS, multiply_adds)];
     for ((name, script), spent) in scripts.iter_mut().zip(&mut spent) {
         contenders.push(Contender::new(*name, || {
-            spent.add(|| _ = script.execute(&mut std::io::sink()).expect("it ran before"));
+            spent.add(|| script.execute(&mut std::io::sink()).expect("it ran before").statistics);
         }));
     }
     let most_seconds = if workload.rounds > FEW_ROUNDS { MOST_SECONDS } else { 0.0 };
     let times = in_turn_until(&mut contenders, workload.rounds, most_seconds, is_gen_decided);
     drop(contenders);
-    let busy = first.iter().zip(&spent).map(|((name, _), spent)| (*name, spent.processors / spent.seconds)).collect();
+    let spent = first.iter().zip(spent).map(|((name, _), spent)| (*name, spent)).collect();
     let (first_model, others) = models.split_first().expect("a mode runs it");
     let distance = greatest(others.iter().map(|model| distance(model, first_model)));
     let says = |model: &Dense| product(&first_session, data, model);
@@ -183,13 +180,13 @@ pub(crate) fn in_modes(workload: &Workload, data: &Data, modes: &[NamedMode]) ->
         let expected = says(first_model);
         greatest(others.iter().map(|model| self::distance(&says(model), &expected)))
     });
-    InModes { times, first, busy, failures, distance, distance_on_data }
+    InModes { times, first, spent, failures, distance, distance_on_data }
 }
 
 /// Whether the rounds decide for each other mode if Gen is slower than it may be.
 fn is_gen_decided(times: &[Times]) -> bool {
     let Some(own) = times.iter().find(|times| times.name == GEN) else { return true };
-    let mut modes = times.iter().filter(|times| MODES.iter().any(|(mode, _)| times.name == *mode));
+    let mut modes = times.iter().filter(|times| MODES.iter().any(|way| times.name == way.name));
     !modes.any(|other| other.name != GEN && is_undecided(own, other, 1.0 / SLOWDOWN))
 }
 
@@ -204,17 +201,19 @@ fn product(session: &Session, data: &Data, model: &Dense) -> Dense {
     outcome.matrix("P").expect("a product").to_dense().into_owned()
 }
 
-/// Seconds that pass, and that all processors together work meanwhile.
+/// Seconds that pass in some runs, that all processors together work meanwhile, and that matrix products take.
 #[derive(Clone, Default)]
 struct Spent {
     seconds: f64,
     processors: f64,
+    products: f64,
 }
 
 impl Spent {
-    fn add(&mut self, work: impl FnOnce()) {
+    fn add(&mut self, run: impl FnOnce() -> Statistics) {
         let (start, before) = (Instant::now(), processor_time());
-        work();
+        let statistics = run();
+        self.products += statistics.heavy_hitters.get("ba(+*)").map_or(0.0, |hitter| hitter.seconds);
         self.seconds += start.elapsed().as_secs_f64();
         self.processors += processor_time() - before;
     }
@@ -306,7 +305,16 @@ impl InModes {
 
     /// How many threads were busy on average while a mode ran.
     pub(crate) fn busy_threads(&self, name: &str) -> Option<f64> {
-        self.busy.iter().find(|(mode, _)| *mode == name).map(|(_, busy)| *busy)
+        self.spent_by(name).map(|spent| spent.processors / spent.seconds)
+    }
+
+    /// How many times as fast as a mode its matrix products are, if all else took no time.
+    pub(crate) fn products_alone(&self, name: &str) -> Option<f64> {
+        self.spent_by(name).map(|spent| spent.seconds / spent.products)
+    }
+
+    fn spent_by(&self, name: &str) -> Option<&Spent> {
+        self.spent.iter().find(|(mode, _)| *mode == name).map(|(_, spent)| spent)
     }
 
     /// How many times as long one mode takes as another, where both run.
@@ -314,9 +322,9 @@ impl InModes {
         Some(1.0 / self.times_of(name)?.speedup_over(self.times_of(over)?))
     }
 
-    /// The time of scanning X and of computing that the iterations take at least.
+    /// The time of scanning X and what is beside it, and of computing, that the iterations take at least.
     pub(crate) fn bounds(&self, needs: Needs) -> Option<(f64, f64)> {
-        let scanning = needs.scans * self.times_of(READ)?.median();
+        let scanning = (needs.scans + needs.columns / COLUMNS) * self.times_of(READ)?.median();
         let computing = needs.flops / multiply_add_flops() * self.times_of(MULTIPLY_ADDS)?.median();
         Some((scanning, scanning + computing))
     }
@@ -330,13 +338,13 @@ impl Measured {
 
 fn times(measured: &[Measured]) -> Part {
     let mut header = vec!["algorithm", "data"];
-    header.extend(MODES.map(|(name, _)| name));
+    header.extend(MODES.map(|way| way.name));
     header.extend(["spread", "slowdown", "scans of X", "scan bound", "and FLOPs", "Gen / both"]);
     let rows = measured.iter().map(|row| {
         let own = row.of(GEN);
         let mut cells = vec![row.workload.name.to_owned(), row.workload.on.clone()];
-        cells.extend(MODES.map(|(name, _)| time(row.of(name).median())));
-        let slowdowns = MODES.iter().map(|(name, _)| 1.0 / own.speedup_over(row.of(name)));
+        cells.extend(MODES.map(|way| time(row.of(way.name).median())));
+        let slowdowns = MODES.iter().map(|way| 1.0 / own.speedup_over(row.of(way.name)));
         cells.push(format!("{:.0} %", 100.0 * own.spread()));
         cells.push(format!("{:.2}", slowdowns.fold(0.0, f64::max)));
         match row.needs {
@@ -357,12 +365,13 @@ fn times(measured: &[Measured]) -> Part {
 }
 
 fn plot(measured: &[Measured]) -> Part {
-    let series: Vec<String> = MODES.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let series: Vec<String> = MODES.iter().map(|way| way.name.to_owned()).collect();
     let group = |row: &Measured| Group {
         name: format!("{}, {}", row.workload.name, row.workload.on),
         bars: MODES
             .iter()
-            .map(|(name, _)| {
+            .map(|way| {
+                let name = way.name;
                 let speed = row.of(name).speedup_over(row.of(BASE));
                 Some(Bar { length: speed, label: format!("{speed:.2}") })
             })

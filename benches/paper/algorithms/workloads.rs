@@ -22,6 +22,8 @@ pub(crate) struct Workload {
 pub(crate) struct Needs {
     /// Scans of X.
     pub(crate) scans: f64,
+    /// Columns beside X, of as many values as it has rows, that are read or written.
+    pub(crate) columns: f64,
     /// Floating-point operations for each row of X: those of products with X, and [`FUNCTION`] for each function.
     pub(crate) flops: f64,
 }
@@ -29,8 +31,11 @@ pub(crate) struct Needs {
 /// Operations of an exponential or another function, about the terms of its polynomial.
 const FUNCTION: f64 = 20.0;
 
-/// Operations of a product of X, of ten columns, with a column.
-const PRODUCT: f64 = 20.0;
+/// Columns of X.
+pub(crate) const COLUMNS: f64 = 10.0;
+
+/// Operations of a product of a row of X with a column.
+const PRODUCT: f64 = 2.0 * COLUMNS;
 
 /// The same script for every size of data.
 pub(crate) fn workloads(scale: Scale, rounds: usize) -> Vec<Workload> {
@@ -73,29 +78,38 @@ pub(crate) fn workloads(scale: Scale, rounds: usize) -> Vec<Workload> {
     all
 }
 
-/// The first gradient; then X times the direction, and the gradient.
+/// The first gradient, of the labels; then X times the direction, which is written, the search along that over both scores and
+/// the labels at least once, and the new scores, which are written, with the gradient.
 fn l2svm_needs(outer: f64, _: f64) -> Needs {
     let scans = 1.0 + 2.0 * outer;
-    Needs { scans, flops: PRODUCT * scans }
+    Needs { scans, columns: 1.0 + 8.0 * outer, flops: PRODUCT * scans }
 }
 
-/// The first gradient; then the probabilities of four classes, and the gradient; and in each step both products of the
-/// Hessian in one scan.
+/// The first gradient, of the labels; then the probabilities of four classes, which are written, and the gradient in one scan; and
+/// in each step both products of the Hessian, of the probabilities, in one scan.
 fn mlogreg_needs(outer: f64, steps: f64) -> Needs {
     let classes = 4.0;
     let products = 1.0 + 2.0 * outer + 2.0 * steps;
-    Needs { scans: 1.0 + 2.0 * outer + steps, flops: classes * (PRODUCT * products + FUNCTION * outer) }
+    Needs {
+        scans: 1.0 + outer + steps,
+        columns: 1.0 + (1.0 + classes) * outer + classes * steps,
+        flops: classes * (PRODUCT * products + FUNCTION * outer),
+    }
 }
 
 /// As multinomial regression of one class, with the distribution and the density of the probit link.
 fn glm_needs(outer: f64, steps: f64) -> Needs {
     let products = 2.0 + 2.0 * outer + 2.0 * steps;
-    Needs { scans: 2.0 + 2.0 * outer + steps, flops: PRODUCT * products + 2.0 * FUNCTION * outer }
+    Needs {
+        scans: 2.0 + outer + steps,
+        columns: 1.0 + 2.0 * outer + steps,
+        flops: PRODUCT * products + 2.0 * FUNCTION * outer,
+    }
 }
 
 /// The sums of squares, and the assignment at the end; distances to five centroids and sums of records in one scan.
 fn kmeans_needs(outer: f64, _: f64) -> Needs {
-    Needs { scans: 2.0 + outer, flops: PRODUCT + 5.0 * PRODUCT * (1.0 + 2.0 * outer) }
+    Needs { scans: 2.0 + outer, columns: 0.0, flops: PRODUCT + 5.0 * PRODUCT * (1.0 + 2.0 * outer) }
 }
 
 /// An algorithm of the paper, as its table 2 configures it.

@@ -51,6 +51,27 @@ fn two_sums_of(x: &[f64], y: &[f64], z: &[f64]) -> [f64; 2] {
     [0, 1].map(|sum| lanes[sum].iter().sum::<f64>() + rest[sum])
 }
 
+/// `sum(X / rowSums(X) * factors[0] * ...)`, a row of X at a time, which every factor loads and stores: what operations take
+/// that hand vectors on in the first-level cache.
+pub(crate) fn scaled_rows(x: &[f64], cols: usize, factors: &[f64]) -> f64 {
+    pieces(x.len() / cols, |piece| scaled_rows_of(&x[piece.start * cols..piece.end * cols], cols, factors)).iter().sum()
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma", "x86_64+avx2+fma"))]
+fn scaled_rows_of(x: &[f64], cols: usize, factors: &[f64]) -> f64 {
+    let (mut vector, ones) = (vec![0.0; cols], vec![1.0; cols]);
+    let mut sum = 0.0;
+    for row in x.chunks_exact(cols) {
+        let total = dot(row, &ones);
+        vector.iter_mut().zip(row).for_each(|(value, cell)| *value = cell / total);
+        for factor in factors {
+            vector.iter_mut().for_each(|value| *value *= factor);
+        }
+        sum += dot(&vector, &ones);
+    }
+    sum
+}
+
 /// All values once: what reading takes.
 pub(crate) fn read(values: &[f64]) -> f64 {
     pieces(values.len(), |piece| sum_of(&values[piece])).into_iter().sum()

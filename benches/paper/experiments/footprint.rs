@@ -17,8 +17,9 @@ pub(super) fn run(setting: Option<Setting>, findings: &mut Findings) -> Vec<Part
     for row in &measured {
         let on = format!("n = {}", row.operations);
         if row.operations >= MANY {
-            let ratio = row.shared_over_inlined();
-            findings.value("P179a", "time of shared over inlined code, from 100 operations on", &on, ratio);
+            let what = "time of shared over inlined code, from 100 operations on";
+            let best = (Some(row.by_hand_over_inlined()), "a loop by hand over vectors in the first-level cache");
+            findings.value_within("P179a", what, &on, Some(row.shared_over_inlined()), best);
         }
         findings.value("P179b", "vectors that a thread holds", &on, row.shared_buffers() as f64);
         if (FEW + 1..=MOST).contains(&row.operations) {

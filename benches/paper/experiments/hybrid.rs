@@ -5,16 +5,16 @@ use super::setting::Setting;
 use super::trend::{knee, over_trend};
 use crate::algorithms::data::Source;
 use crate::algorithms::workloads::{Algorithm, KMEANS, MLOGREG, Workload, labelled};
-use crate::algorithms::{InModes, NamedMode, in_modes, needs};
+use crate::algorithms::{InModes, in_modes, needs};
 use crate::document::{Part, time};
 use crate::machine::{self, MATRIX_PRODUCT, Rate};
 use crate::rounds::Times;
-use crate::workload::{BASE, FUSED, GEN, READ};
+use crate::workload::{BASE, FUSED, GEN, READ, Way};
 use fuseline::Mode;
 
 const COLS: usize = 100;
 const NUMBERS: [usize; 5] = [2, 4, 8, 16, 32];
-const MODES: [NamedMode; 3] = [(BASE, Mode::Base), (FUSED, Mode::Fused), (GEN, Mode::Gen)];
+const MODES: [Way; 3] = [Way::of(BASE, Mode::Base), Way::of(FUSED, Mode::Fused), Way::of(GEN, Mode::Gen)];
 const ITERATIONS: usize = 4;
 
 /// An algorithm with as many classes or centroids as the experiment varies.

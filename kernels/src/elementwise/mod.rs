@@ -20,7 +20,7 @@ pub(crate) use union::union_row;
 use crate::blocks::{BLOCK_CELLS, block_rows, for_each_block, in_best_format, on_threads_for};
 use crate::{KernelContext, KernelError, Operand};
 use fuseline_ir::ops::{BinaryOp, UnaryOp, UnaryZero};
-use fuseline_matrix::{Dense, Layout, MatrixBlock};
+use fuseline_matrix::{Buffer, BufferPool, Csr, Dense, Layout, MatrixBlock};
 use fuseline_vecprims::{Operand as Rows, Tile, TileMut};
 use std::borrow::Cow;
 
@@ -67,6 +67,8 @@ struct Source<'a> {
 enum Values<'a> {
     Constant([f64; 1]),
     Cells(Cow<'a, Dense>),
+    /// Of a matrix as large as the result, whose rows are laid out when they are needed.
+    Sparse(Cow<'a, Csr>),
 }
 
 impl<'a> Source<'a> {
@@ -76,18 +78,14 @@ impl<'a> Source<'a> {
             Operand::Scalar(value) => Source { values: Values::Constant([value]), row_stride: 0, col_stride: 0 },
             Operand::Matrix(block) => {
                 let (own_rows, own_cols) = block.dims();
+                if let (true, Layout::Sparse(csr)) = ((own_rows, own_cols) == (rows, cols), block.layout()) {
+                    return Source { values: Values::Sparse(csr), row_stride: cols, col_stride: 1 };
+                }
                 // A single row or column that is not the result's own repeats.
                 let row_stride = if own_rows == rows { own_cols } else { 0 };
                 let col_stride = usize::from(own_cols == cols && !(own_cols == 1 && cols != 1));
                 Source { values: Values::Cells(all_cells(context, block)), row_stride, col_stride }
             }
-        }
-    }
-
-    fn values(&self) -> &[f64] {
-        match &self.values {
-            Values::Constant(value) => value,
-            Values::Cells(dense) => dense.values(),
         }
     }
 
@@ -101,11 +99,31 @@ impl<'a> Source<'a> {
         self.is_contiguous(cols) || self.col_stride == 0 && self.row_stride == 0
     }
 
-    /// Rows at this distance, the first of which begins with the value at `start`.
-    fn rows(&self, start: usize, row_stride: usize) -> Rows<'_> {
-        let values = self.values();
-        let values = &values[start.min(values.len())..];
+    /// Rows at this distance, the first of which begins with the value at `start`, as many as so many cells of the result need:
+    /// sparse ones, which are whole, are laid out.
+    fn rows<'b>(
+        &'b self,
+        context: &KernelContext<'_>,
+        start: usize,
+        row_stride: usize,
+        cells: usize,
+        laid_out: &'b mut Option<Buffer>,
+    ) -> Rows<'b> {
+        let values = match &self.values {
+            Values::Constant(value) => &value[..],
+            Values::Cells(dense) => &dense.values()[start.min(dense.values().len())..],
+            Values::Sparse(csr) => {
+                let cells = laid_out.insert(BufferPool::take(context.buffers, cells));
+                csr.write_cells(start / csr.cols(), cells);
+                cells
+            }
+        };
         if self.col_stride == 0 { Rows::scalars(values, row_stride) } else { Rows::cells(values, row_stride) }
+    }
+
+    /// Whether whole rows are laid out.
+    fn is_laid_out(&self) -> bool {
+        matches!(self.values, Values::Sparse(_))
     }
 }
 
@@ -188,14 +206,20 @@ pub fn binary(
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
     // Equal shapes and scalars are one long run, however narrow the matrix is.
     let (height, width) = if a.is_run(cols) && b.is_run(cols) { (1, rows * cols) } else { (rows, cols) };
-    let chunk = if height == 1 { block_rows(width, 1) } else { block_rows(height, width) * width };
+    let is_by_rows = height > 1 || a.is_laid_out() || b.is_laid_out();
+    let chunk = if is_by_rows { block_rows(rows, cols) * cols } else { block_rows(width, 1) };
     for_each_block(context, result.values_mut(), chunk, |block, out| {
         let first = block * chunk;
         let len = if height == 1 { out.len() } else { width };
-        let operands = [&a, &b].map(|source| match (height, source.col_stride) {
-            (1, 0) => source.rows(0, 0),
-            (1, _) => source.rows(first, 0),
-            _ => source.rows(first / width.max(1) * source.row_stride, source.row_stride),
+        let mut laid_out = [None, None];
+        let [of_a, of_b] = &mut laid_out;
+        let operands = [(&a, of_a), (&b, of_b)].map(|(source, laid_out)| {
+            let (start, row_stride) = match (height, source.col_stride) {
+                (1, 0) => (0, 0),
+                (1, _) => (first, 0),
+                _ => (first / width.max(1) * source.row_stride, source.row_stride),
+            };
+            source.rows(context, start, row_stride, out.len(), laid_out)
         });
         binary_rows(context, op, operands, len, out);
     });

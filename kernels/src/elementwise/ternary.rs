@@ -31,13 +31,16 @@ pub fn ternary(
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
     // Equal shapes and scalars are long runs, however narrow the matrix is.
     let is_flat = [&a, &b, &c].into_iter().all(|source| source.is_run(cols));
-    let step = if is_flat { 1 } else { block_rows(rows, cols) };
-    let len = if is_flat { BLOCK_CELLS } else { cols };
+    let height = block_rows(rows, cols);
+    let run = if [&a, &b, &c].into_iter().any(Source::is_laid_out) { height * cols } else { BLOCK_CELLS };
+    let (step, len) = if is_flat { (1, run) } else { (height, cols) };
     for_each_block(context, result.values_mut(), step * len, |block, out| {
         let (first, len) = (block * step, len.min(out.len()));
-        let sources = [&a, &b, &c].map(|source| {
-            let row_stride = if is_flat && source.col_stride == 1 { BLOCK_CELLS } else { source.row_stride };
-            source.rows(first * row_stride, row_stride)
+        let mut laid_out = [None, None, None];
+        let [of_a, of_b, of_c] = &mut laid_out;
+        let sources = [(&a, of_a), (&b, of_b), (&c, of_c)].map(|(source, laid_out)| {
+            let row_stride = if is_flat && source.col_stride == 1 { run } else { source.row_stride };
+            source.rows(context, first * row_stride, row_stride, out.len(), laid_out)
         });
         context.primitives.ternary(op, out.len() / len.max(1), len, sources, TileMut::new(out, len));
     });

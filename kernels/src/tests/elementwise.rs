@@ -94,6 +94,11 @@ fn operations_of_large_matrices_are_cut_into_blocks() {
                 assert_cells(&result, rows, cols, |i, j| op.eval(left.get(i, j), right.get(i, j)));
             }
         }
+        for (a, b) in pairs(&left, &right) {
+            let operands = [Operand::Matrix(&a), Operand::Matrix(&b), Operand::Scalar(3.0)];
+            let result = run(|context| ternary(context, TernaryOp::IfElse, operands).unwrap());
+            assert_cells(&result, rows, cols, |i, j| TernaryOp::IfElse.eval(left.get(i, j), right.get(i, j), 3.0));
+        }
     }
 }
 

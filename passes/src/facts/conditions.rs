@@ -50,10 +50,6 @@ fn is_skinny(context: &Context<'_>, rows: u64, inner: u64, cols: u64) -> bool {
     rows > cols && inner > cols && cols > 1 && cols < context.limits.skinny_cols
 }
 
-/// The rank of a product below which rows of it are computed where they are used, in the place of being written and read: each
-/// cell takes so many multiply-adds.
-const LOW_RANK: u64 = 32;
-
 /// Cells of the right side of such a product, at most: each unit goes through all of them.
 const LOW_RANK_CELLS: u64 = 1 << 18;
 
@@ -62,7 +58,7 @@ const LARGE_PRODUCT: u64 = 1 << 19;
 
 fn has_low_rank(context: &Context<'_>, id: HopId, (rows, rank, cols): (u64, u64, u64)) -> bool {
     is_outer_product_like(context, id)
-        && rank < LOW_RANK
+        && rank < context.limits.low_rank
         && rank.saturating_mul(cols) <= LOW_RANK_CELLS
         && rows.saturating_mul(cols) >= LARGE_PRODUCT
 }

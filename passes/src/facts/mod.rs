@@ -24,6 +24,9 @@ use serde::Serialize;
 pub struct TemplateLimits {
     /// The narrow operand of a matrix product in a Row operator has fewer columns than this.
     pub skinny_cols: u64,
+    /// The rank of a product below which Row operators compute rows of it where they are used, in the place of the product
+    /// being written and read: each cell takes so many multiply-adds. Zero for the paper's, which have no such products.
+    pub low_rank: u64,
     /// How many operators a condition may look at to find out whether an expression uses a matrix.
     pub look_around: usize,
     /// Exactly IEEE: a zero annihilates nothing, so sparsity is exploited only where the other operand is a finite
@@ -33,6 +36,6 @@ pub struct TemplateLimits {
 
 impl Default for TemplateLimits {
     fn default() -> Self {
-        TemplateLimits { skinny_cols: 64, look_around: 64, strict_ieee: false }
+        TemplateLimits { skinny_cols: 64, low_rank: 32, look_around: 64, strict_ieee: false }
     }
 }

@@ -185,7 +185,8 @@ pub(crate) struct Options {
     #[arg(long, value_enum, value_name = "WAY", default_value = "exact")]
     enumeration: EnumerationName,
 
-    /// In the modes gen-fa and gen-fnr, leave aggregates that share an input apart, as the paper's heuristics do
+    /// In the modes gen-fa and gen-fnr, leave aggregates that share an input apart and write products of low rank that no
+    /// outer operator computes, as the paper's heuristics do
     #[arg(long)]
     paper_heuristics: bool,
 
