@@ -29,6 +29,7 @@ pub(crate) fn profile(binding: &Binding<'_>) -> Result<Profile, SkeletonError> {
             widest: binding.widest_row(),
             inputs: binding.inputs_per_row(),
             keeps_vectors: keeps_vectors(binding),
+            swept: swept(binding),
         },
         rank: if binding.plan.space() == Space::Factors { binding.rank() } else { 0 },
         flow: flow(binding)?,
@@ -86,6 +87,17 @@ fn keeps_vectors(binding: &Binding<'_>) -> bool {
     let accumulates_vectors = |output: &COutput| output.accumulates_rows() && !matches!(output, COutput::FullAgg(..));
     binding.plan.outputs.iter().any(accumulates_vectors)
         || binding.plan.nodes.values().any(|node| matches!(node, CNode::VectMatMult(..) | CNode::Convolve(..)))
+}
+
+/// The cells of the largest matrix that dense rows are multiplied with.
+fn swept(binding: &Binding<'_>) -> usize {
+    let cells = binding.plan.nodes.iter().filter_map(|(id, node)| match *node {
+        CNode::VectMatMult(operand, _) if !binding.fit.positions.contains(operand) => {
+            Some(binding.vector_length(operand)?.saturating_mul(binding.vector_length(id)?))
+        }
+        _ => None,
+    });
+    cells.max().unwrap_or(0)
 }
 
 /// What becomes of the values of units.

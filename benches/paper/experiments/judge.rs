@@ -216,10 +216,10 @@ impl Bound {
         self.limit.holds(measured.value)
     }
 
-    /// Whether the best that could be misses it, too, and is no worse than what was measured: else it is not the best.
+    /// Whether the best that could be misses it, too, and is better than what was measured: else it is not the best.
     fn is_out_of_reach(&self, measured: &Measured<'_>) -> bool {
         let misses = |best: f64| !best.is_nan() && !self.limit.holds(best);
-        let is_best = |best: f64| self.limit.excess(best) <= self.limit.excess(measured.value);
+        let is_best = |best: f64| self.limit.excess(best) < self.limit.excess(measured.value);
         !measured.value.is_nan() && measured.best.is_some_and(|(best, _)| misses(best) && is_best(best))
     }
 

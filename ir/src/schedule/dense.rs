@@ -9,10 +9,14 @@ const MIN_UNIT_ROWS: usize = 16;
 /// The least rows of a unit of long rows, for the same reason, as long as they stay in the second-level cache.
 const MIN_LONG_ROWS: usize = 8;
 const LONG_ROWS_CELLS: usize = 4 * UNIT_CELLS;
-/// Cells of sums of rows that the second-level cache does not hold: each unit loads and stores them where they lie.
-const LARGE_SUMS: usize = 1 << 17;
+/// Cells that the second-level cache does not hold, of sums, which each unit loads and stores where they lie, or of a matrix that
+/// rows are multiplied with.
+const LARGE: usize = 1 << 17;
 /// Cells of a unit that adds to large sums, which has several rows all the same: they lie beside the sums.
 const LARGE_SUMS_ROWS_CELLS: usize = 1 << 20;
+/// Cells of a unit of rows that are multiplied with a large matrix, which has several rows, too, as long as they stay in the
+/// second-level cache, which what is read once passes by.
+const LARGE_SWEPT_ROWS_CELLS: usize = 1 << 17;
 /// Cells of a unit of rows with long vectors computed for each of them: two of these vectors stay in the cache, too.
 const LONG_VECTOR_CELLS: usize = 2048;
 /// Values of a factor for the columns of a tile of products, which stay in the second-level cache while the rows of a block
@@ -66,6 +70,8 @@ pub struct WholeRows {
     pub has_long_vectors: bool,
     /// The cells that a unit adds to.
     pub sums: usize,
+    /// The cells of the largest matrix that its rows are multiplied with.
+    pub swept: usize,
 }
 
 /// The cells of the fewest rows of a unit, where these are long: as many as primitives read side by side, as long as they stay
@@ -152,7 +158,8 @@ impl DensePartition {
     }
 
     /// Tiles of whole rows, as many as fit when each holds vectors of up to `widest` cells, fewer where long vectors are
-    /// computed for each row, and more where they add to large sums; in at most `count` blocks.
+    /// computed for each row, and more where they add to large sums or are multiplied with a large matrix; in at most `count`
+    /// blocks.
     pub(super) fn whole_rows(area: Tile, whole: WholeRows, count: usize) -> Self {
         let within = |cells: usize| cells / whole.widest.max(1);
         let tile_rows = if whole.has_long_vectors {
@@ -161,8 +168,9 @@ impl DensePartition {
             let few = within(UNIT_CELLS).min(MIN_UNIT_ROWS).max(within(LONG_ROWS_CELLS).min(MIN_LONG_ROWS));
             within(ROW_UNIT_CELLS).max(few)
         };
-        let least_rows = if whole.sums > LARGE_SUMS { within(LARGE_SUMS_ROWS_CELLS).min(MIN_LONG_ROWS) } else { 1 };
-        let tile_rows = tile_rows.max(least_rows);
+        let beside_sums = if whole.sums > LARGE { within(LARGE_SUMS_ROWS_CELLS).min(MIN_LONG_ROWS) } else { 1 };
+        let beside_swept = if whole.swept > LARGE { within(LARGE_SWEPT_ROWS_CELLS).min(ROWS_AT_ONCE) } else { 1 };
+        let tile_rows = tile_rows.max(beside_sums).max(beside_swept);
         let heights = even_rows(area.rows, count, tile_rows.clamp(1, MAX_UNIT_ROWS));
         let cols_or_one = area.cols.max(1);
         DensePartition {

@@ -103,6 +103,8 @@ pub struct RowProfile {
     pub inputs: usize,
     /// Whether a vector or a matrix serves row after row, so that units of few rows would load it often.
     pub keeps_vectors: bool,
+    /// The cells of the largest matrix that rows are multiplied with: each unit of dense rows goes through all of them.
+    pub swept: usize,
 }
 
 /// What becomes of the values that units give.
@@ -458,6 +460,7 @@ fn whole_rows(row: &RowProfile, flow: Flow) -> WholeRows {
         widest: row.widest.max(row.inputs.min(NARROW_ROW)),
         has_long_vectors: !row.keeps_vectors && row.longest_computed >= LONG_VECTOR,
         sums: if let Flow::Sums { cells } = flow { cells } else { 0 },
+        swept: row.swept,
     }
 }
 

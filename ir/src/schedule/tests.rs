@@ -25,14 +25,14 @@ fn check_tiles(rows: usize, cols: usize, partition: &DensePartition) {
 }
 
 fn whole(widest: usize, has_long_vectors: bool) -> WholeRows {
-    WholeRows { widest, has_long_vectors, sums: 0 }
+    WholeRows { widest, has_long_vectors, sums: 0, swept: 0 }
 }
 
 /// Sums that no near cache holds are loaded and stored once for several rows, as long as these are not much larger.
 #[test]
 fn units_that_add_to_large_sums_have_several_rows() {
     let rows = |widest, has_long_vectors, sums| {
-        let whole = WholeRows { widest, has_long_vectors, sums };
+        let whole = WholeRows { widest, has_long_vectors, sums, swept: 0 };
         let tile = DensePartition::whole_rows(area(64, widest), whole, 1).tiles(0).next().expect("a tile");
         assert!(tile.rows == 1 || tile.rows * widest <= 1 << 20);
         tile.rows
@@ -40,6 +40,19 @@ fn units_that_add_to_large_sums_have_several_rows() {
     assert_eq!([false, true].map(|is_long| rows(100_000, is_long, 400_000)), [8; 2]);
     assert_eq!([false, true].map(|is_long| rows(100_000, is_long, 100_000)), [1; 2]);
     assert_eq!([1 << 18, 1 << 20, 1 << 22].map(|widest| rows(widest, true, 4 * widest)), [4, 1, 1]);
+}
+
+/// A matrix that no near cache holds is read once for four rows, as long as these stay in it.
+#[test]
+fn units_that_go_through_large_matrices_have_several_rows() {
+    let rows = |widest, swept| {
+        let whole = WholeRows { widest, has_long_vectors: false, sums: 0, swept };
+        DensePartition::whole_rows(area(64, widest), whole, 1).tiles(0).next().expect("a tile").rows
+    };
+    assert_eq!([80_000, 160_000].map(|swept| rows(20_000, swept)), [1, 4]);
+    assert_eq!([40_000, 80_000, 160_000].map(|widest| rows(widest, 1 << 20)), [3, 1, 1]);
+    // Several short rows are a unit as it is.
+    assert_eq!([0, 1 << 20].map(|swept| rows(500, swept)), [16; 2]);
 }
 
 #[test]
@@ -152,7 +165,7 @@ fn few_blocks_are_even() {
 
 /// Profiles of all kinds of operators.
 fn profiles(rows: usize, cols: usize) -> Vec<Profile> {
-    let row = RowProfile { longest_computed: 3, widest: cols, inputs: cols, keeps_vectors: false };
+    let row = RowProfile { longest_computed: 3, widest: cols, inputs: cols, keeps_vectors: false, swept: 0 };
     let (space, flow) = (Space::Cells, Flow::Cells);
     let base = Profile {
         space,
