@@ -338,6 +338,14 @@ impl Schedule {
         }
     }
 
+    /// The units of an operator over so many visited rows with so many non-zeros, if these are spread evenly.
+    pub fn even_units(&self, rows: usize, non_zeros: usize, row_bytes: u64) -> usize {
+        match self.driver {
+            Driver::NonZeros(runs) => runs.even_units(rows, non_zeros),
+            _ => self.outline(rows, non_zeros, row_bytes).units.unwrap_or(0),
+        }
+    }
+
     fn outline_of_strip(&self, rows: usize, non_zeros: usize) -> Outline {
         let (blocks, sums) = (self.blocks(rows, non_zeros), self.sums(rows, non_zeros));
         let has_private_sums = matches!(sums, Some(Sums::Private(_)));

@@ -69,6 +69,12 @@ impl Runs {
         self.weight(rows, 0).saturating_add(non_zeros.saturating_mul(self.position_cells))
     }
 
+    /// How many units there are of rows with so many positions, which are not cut, if each has as many of these.
+    pub(super) fn even_units(&self, rows: usize, non_zeros: usize) -> usize {
+        let of_row = self.weight(rows, non_zeros).div_ceil(rows.max(1)).max(1);
+        rows.div_ceil((self.unit_weight / of_row).max(1))
+    }
+
     /// How many blocks there are of rows with so many positions, whichever row has them: at most `most`, where that is given.
     pub(super) fn blocks(&self, rows: usize, non_zeros: usize, most: Option<usize>) -> usize {
         let total = self.weight(rows, non_zeros);

@@ -119,6 +119,19 @@ fn runs(row_weight: Option<usize>, cuts_rows: bool) -> Runs {
     Runs { row_weight, position_cells: 2, cuts_rows, unit_weight: UNIT_CELLS, block_weight: BLOCK_CELLS }
 }
 
+/// As many as there are in one block of even rows.
+#[test]
+fn units_of_even_rows_are_counted() {
+    for (rows, length, row_weight) in [(100, 20, 900), (100, 20, 5000), (50, 300, 20_000), (64, 128, 1), (0, 0, 1)] {
+        let all = offsets(&vec![length; rows]);
+        let runs = Runs { block_weight: usize::MAX, ..runs(Some(row_weight), false) };
+        let partition = SparsePartition::new(SparseRows { first_row: 0, offsets: &all }, runs);
+        let mut units = 0;
+        (0..partition.len()).for_each(|block| partition.for_each_segment(block, |_| units += 1));
+        assert_eq!(runs.even_units(rows, rows * length), units, "{rows} rows of {length} that weigh {row_weight}");
+    }
+}
+
 #[test]
 fn segments_cover_every_position_once_in_order() {
     let all = offsets(&LENGTHS);

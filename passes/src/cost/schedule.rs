@@ -140,6 +140,11 @@ impl Scheduled {
         self.schedule.sums(self.rows, self.non_zeros)
     }
 
+    /// Calls of generated code, if non-zeros are spread evenly.
+    pub fn even_units(&self) -> usize {
+        self.schedule.even_units(self.rows, self.non_zeros, self.row_bytes)
+    }
+
     /// Strips, blocks and private sums.
     pub fn outline(&self) -> Outline {
         self.schedule.outline(self.rows, self.non_zeros, self.row_bytes)

@@ -624,7 +624,7 @@ impl Held {
             return Held { sweeps, private_sums: 0.0 };
         }
         let Some(scheduled) = Scheduled::of(context, operator) else { return Held { sweeps, private_sums: 0.0 } };
-        let units = scheduled.outline().units.unwrap_or(0);
+        let units = scheduled.even_units();
         sweeps.iter_mut().for_each(|sweep| sweep.times = units.saturating_sub(1) as f64);
         Held { sweeps, private_sums: scheduled.private_sums(sums) }
     }

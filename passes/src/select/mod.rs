@@ -159,14 +159,6 @@ impl FusionPlan {
         if self.is_optimal() { Some(0.0) } else { (self.bound > 0.0).then(|| 1.0 - self.bound / self.seconds) }
     }
 
-    /// The cheaper one of two plans of the DAG. Its own bound holds for both.
-    fn or_cheaper(self, other: FusionPlan) -> FusionPlan {
-        let visits = self.visits + other.visits;
-        let bound = self.bound;
-        let cheaper = if other.seconds < self.seconds { other } else { self };
-        FusionPlan { bound: bound.min(cheaper.seconds), visits, ..cheaper }
-    }
-
     /// The counters of all partitions together.
     pub fn stats(&self) -> SearchStats {
         self.partitions.iter().fold(SearchStats::default(), |sum, plan| sum + plan.stats)
@@ -213,25 +205,6 @@ pub fn select(
 
 /// [`select`], without deciding again what was decided about other forms of the DAG.
 pub(crate) fn select_recalling(
-    context: &Context<'_>,
-    memo: &MemoTable,
-    policy: SelectPolicy,
-    model: &CostModel,
-    limits: &SearchLimits,
-    recall: &mut Recall,
-) -> FusionPlan {
-    let plan = select_by(context, memo, policy, model, limits, recall);
-    if !is_exact(policy, limits) || plan.is_optimal() {
-        return plan;
-    }
-    // Where a search ends at its limit, a heuristic may have the better plan.
-    [SelectPolicy::FuseAll, SelectPolicy::FuseNoRedundancy].into_iter().fold(plan, |plan, policy| {
-        plan.or_cheaper(select_by(context, memo, policy, model, limits, &mut Recall::default()))
-    })
-}
-
-/// What one policy chooses.
-fn select_by(
     context: &Context<'_>,
     memo: &MemoTable,
     policy: SelectPolicy,
