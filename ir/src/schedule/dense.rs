@@ -15,7 +15,7 @@ const LARGE: usize = 1 << 17;
 /// Cells of a unit that adds to large sums, which has several rows all the same: they lie beside the sums.
 const LARGE_SUMS_ROWS_CELLS: usize = 1 << 20;
 /// Cells of a unit of rows that are multiplied with a large matrix, which has several rows, too, as long as they stay in the
-/// second-level cache, which what is read once passes by.
+/// second-level cache.
 const LARGE_SWEPT_ROWS_CELLS: usize = 1 << 17;
 /// Cells of a unit of rows with long vectors computed for each of them: two of these vectors stay in the cache, too.
 const LONG_VECTOR_CELLS: usize = 2048;
