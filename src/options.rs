@@ -326,6 +326,7 @@ impl CompileOptions {
         }
     }
 
+    /// Limits of templates as the mode has them: the paper's heuristics know no rows of products of low rank.
     fn template_limits(&self) -> TemplateLimits {
         let limits = TemplateLimits { strict_ieee: self.strict_ieee, ..self.template_limits.clone() };
         let is_heuristic = matches!(self.mode, Mode::GenFuseAll | Mode::GenFuseNoRedundancy);

@@ -119,7 +119,7 @@ fn runs(row_weight: Option<usize>, cuts_rows: bool) -> Runs {
     Runs { row_weight, position_cells: 2, cuts_rows, unit_weight: UNIT_CELLS, block_weight: BLOCK_CELLS }
 }
 
-/// As many as there are in one block of even rows.
+/// Even rows in one block have as many units as are counted without their offsets.
 #[test]
 fn units_of_even_rows_are_counted() {
     for (rows, length, row_weight) in [(100, 20, 900), (100, 20, 5000), (50, 300, 20_000), (64, 128, 1), (0, 0, 1)] {

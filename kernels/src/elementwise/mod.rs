@@ -78,13 +78,15 @@ impl<'a> Source<'a> {
             Operand::Scalar(value) => Source { values: Values::Constant([value]), row_stride: 0, col_stride: 0 },
             Operand::Matrix(block) => {
                 let (own_rows, own_cols) = block.dims();
-                if let (true, Layout::Sparse(csr)) = ((own_rows, own_cols) == (rows, cols), block.layout()) {
-                    return Source { values: Values::Sparse(csr), row_stride: cols, col_stride: 1 };
-                }
                 // A single row or column that is not the result's own repeats.
                 let row_stride = if own_rows == rows { own_cols } else { 0 };
                 let col_stride = usize::from(own_cols == cols && !(own_cols == 1 && cols != 1));
-                Source { values: Values::Cells(all_cells(context, block)), row_stride, col_stride }
+                let values = match block.layout() {
+                    Layout::Dense(dense) => Values::Cells(dense),
+                    Layout::Sparse(csr) if (own_rows, own_cols) == (rows, cols) => Values::Sparse(csr),
+                    Layout::Sparse(csr) => Values::Cells(Cow::Owned(all_cells(context, &csr))),
+                };
+                Source { values, row_stride, col_stride }
             }
         }
     }
@@ -127,15 +129,10 @@ impl<'a> Source<'a> {
     }
 }
 
-/// All cells of an operand; those of a sparse one in memory that is recycled, by all threads.
-fn all_cells<'a>(context: &KernelContext<'_>, block: &'a MatrixBlock) -> Cow<'a, Dense> {
-    match block.layout() {
-        Layout::Dense(dense) => dense,
-        Layout::Sparse(csr) => {
-            let blocks = csr.rows().saturating_mul(csr.cols()).div_ceil(BLOCK_CELLS);
-            Cow::Owned(on_threads_for(context, blocks, || csr.filled_in(context.buffers, csr.values(), 0.0)))
-        }
-    }
+/// All cells of a sparse operand, in memory that is recycled, by all threads.
+fn all_cells(context: &KernelContext<'_>, csr: &Csr) -> Dense {
+    let blocks = csr.rows().saturating_mul(csr.cols()).div_ceil(BLOCK_CELLS);
+    on_threads_for(context, blocks, || csr.filled_in(context.buffers, csr.values(), 0.0))
 }
 
 /// The size of the result of an element-wise operation.

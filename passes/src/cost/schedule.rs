@@ -1,6 +1,7 @@
 //! How a fused operator will run, as far as its sizes say: the schedule that skeletons make of its plan and inputs, made of
 //! its members.
 
+use super::product::{Passes, passes};
 use super::vectors::Vectors;
 use crate::cover::{ByPosition, Hops, Operator};
 use crate::facts::{Context, bytes_of, cells, stored_non_zeros, stored_rows};
@@ -281,14 +282,15 @@ impl Members<'_> {
         let main_laid_out = if is_laid_out(&main) { main_cols } else { 0 };
         let computed = members.chain(sides.clone()).chain([main_laid_out]);
         let longest_computed = computed.filter(|&cols| cols > 1).max().unwrap_or(0);
-        let is_dense = |id: &&HopId| context.hop(**id).inputs.first().is_some_and(|left| !lies_by_position(left));
-        let dense = operator.members.iter().filter(is_dense);
+        let is_swept =
+            |of: &Passes| !of.is_sum && context.hop(of.through).size.cols != Some(1) && !lies_by_position(&of.rows_of);
+        let swept = operator.members.iter().filter_map(|&id| passes(context, id)).filter(is_swept);
         RowProfile {
             longest_computed,
             widest: longest_computed.max(main_cols),
             inputs: main_cols + sides.filter(|&cols| cols > 1).sum::<usize>(),
             keeps_vectors: self.any(|id| self.keeps_vectors(id)),
-            swept: dense.map(|&id| self.swept(id)).max().unwrap_or(0),
+            swept: swept.map(|of| cells(&context.hop(of.through).size) as usize).max().unwrap_or(0),
         }
     }
 
@@ -310,13 +312,6 @@ impl Members<'_> {
             HopOp::Parameterized { .. } => self.context.operation(id).unfolded > 0.0,
             _ => false,
         }
-    }
-
-    /// The cells of the matrix that a member multiplies rows with, if it does.
-    fn swept(&self, id: HopId) -> usize {
-        let hop = self.context.hop(id);
-        let is_product_of_rows = hop.op == HopOp::MatMul && !self.accumulates(id) && hop.size.cols != Some(1);
-        if is_product_of_rows { cells(&self.context.hop(hop.inputs[1]).size) as usize } else { 0 }
     }
 
     /// What becomes of the values of units.

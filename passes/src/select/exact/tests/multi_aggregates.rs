@@ -330,6 +330,19 @@ fn merging_ends_at_its_limit() {
     }
 }
 
+/// Writes a value of two matrices, a sum of it and one of the matrices; gives the pass that computes both sums.
+fn kept_beside_sums(d: &mut Dag, kept: HopId, matrices: [HopId; 2]) -> FusionCover {
+    let abs = d.op(UnaryOp::Abs, &[kept]);
+    let one = d.sum(abs);
+    let larger = d.op(BinaryOp::Max, &matrices);
+    let other = d.sum(larger);
+    d.write("kept", kept);
+    d.write("one", one);
+    d.write("other", other);
+    let members = vec![kept, abs, one, larger, other];
+    FusionCover { template: TemplateType::MAgg, roots: vec![one, other], members }
+}
+
 /// An aggregate by itself reads the kept product. In one pass with an aggregate that reads the factors it computes the
 /// product again, for nothing; merging afterwards finds nothing that the two share.
 #[test]
@@ -337,21 +350,10 @@ fn an_operator_is_chosen_for_the_pass() {
     let mut d = Dag::default();
     let (x, y) = (d.read("X", 2000, 1000), d.read("Y", 2000, 1000));
     let kept = d.mult(x, y);
-    let abs = d.op(UnaryOp::Abs, &[kept]);
-    let one = d.sum(abs);
-    let larger = d.op(BinaryOp::Max, &[x, y]);
-    let other = d.sum(larger);
-    d.write("kept", kept);
-    d.write("one", one);
-    d.write("other", other);
+    let pass = kept_beside_sums(&mut d, kept, [x, y]);
     with_start(&d.dag, CostModel::default(), |start| {
         let (greedy, exact) = (start.greedy(), start.exact());
         assert!(greedy.covers.iter().all(|cover| cover.template != TemplateType::MAgg), "{:?}", greedy.covers);
-        let pass = FusionCover {
-            template: TemplateType::MAgg,
-            roots: vec![one, other],
-            members: vec![kept, abs, one, larger, other],
-        };
         assert_eq!(exact.covers, [pass]);
         assert!(exact.seconds < greedy.seconds);
         assert!(exact.is_optimal());
@@ -368,13 +370,8 @@ fn passes_over_other_rows_are_decided_apart() {
     let (x, y, scale) = (d.read("X", 2000, 1000), d.read("Y", 2000, 1000), d.read("scale", 1, 1000));
     let product = d.mult(x, y);
     let kept = d.mult(product, scale);
-    let abs = d.op(UnaryOp::Abs, &[kept]);
-    let one = d.sum(abs);
-    let larger = d.op(BinaryOp::Max, &[x, y]);
-    let other = d.sum(larger);
-    d.write("kept", kept);
-    d.write("one", one);
-    d.write("other", other);
+    let mut pass = kept_beside_sums(&mut d, kept, [x, y]);
+    pass.members.insert(0, product);
     for number in 0..5 {
         let shift = d.number(f64::from(number));
         let shifted = d.plus(scale, shift);
@@ -382,11 +379,6 @@ fn passes_over_other_rows_are_decided_apart() {
         d.write(&format!("few{number}"), sum);
     }
     with_start(&d.dag, CostModel::default(), |start| {
-        let pass = FusionCover {
-            template: TemplateType::MAgg,
-            roots: vec![one, other],
-            members: vec![product, kept, abs, one, larger, other],
-        };
         let exact = start.exact();
         assert!(exact.covers.contains(&pass), "{:?}", exact.covers);
         assert!(exact.is_optimal());
