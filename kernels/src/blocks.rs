@@ -7,7 +7,7 @@ use crate::KernelContext;
 use fuseline_ir::schedule::Strips;
 use fuseline_ir::work::{self, CELL_BYTES, csr_row_bytes, even_blocks};
 pub(crate) use fuseline_ir::work::{BASIC_BLOCK_CELLS as BLOCK_CELLS, MAX_PARTIALS, most_block_rows};
-use fuseline_matrix::{Buffer, Csr, CsrRows, Layout, MatrixBlock, StopListener, strips};
+use fuseline_matrix::{Buffer, BufferPool, Csr, CsrRows, Dense, Layout, MatrixBlock, StopListener, SuitedRows, strips};
 use fuseline_vecprims::CsrTile;
 use rayon::ThreadPool;
 use rayon::prelude::*;
@@ -177,6 +177,28 @@ pub fn in_best_format(context: &KernelContext<'_>, matrix: MatrixBlock) -> Matri
     // There is nothing to share where nothing is converted.
     let cells = if matrix.stays_sparse() { 0 } else { matrix.rows().saturating_mul(matrix.cols()) };
     on_threads_for(context, cells.div_ceil(BLOCK_CELLS), || matrix.in_best_format_in(context.buffers))
+}
+
+/// A matrix in the format that suits its density, of which `each` computes the cells of some rows from one on.
+pub(crate) fn suited_rows(
+    context: &KernelContext<'_>,
+    rows: usize,
+    cols: usize,
+    each: impl Fn(usize, &mut [f64]) + Sync + Send,
+) -> MatrixBlock {
+    let mut dense = Dense::uninit_in(context.buffers, rows, cols);
+    let height = block_rows(rows, cols);
+    if !MatrixBlock::best_format(rows, cols, 0).is_sparse() {
+        for_each_block(context, dense.values_mut(), height * cols, |block, cells| each(block * height, cells));
+        return dense.into();
+    }
+    let places = dense.values_mut().chunks_mut(height * cols).enumerate().collect();
+    let blocks = map_parts(context, places, |(block, place): (usize, &mut [f64])| {
+        let mut cells = BufferPool::take(context.buffers, place.len());
+        each(block * height, &mut cells);
+        SuitedRows::new(context.buffers, cols, &cells, |cells| place.copy_from_slice(cells))
+    });
+    on_threads_for(context, blocks.len(), || SuitedRows::put_together(context.buffers, dense, blocks))
 }
 
 /// Does this inside of the pool.

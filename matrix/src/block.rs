@@ -248,8 +248,10 @@ impl MatrixBlock {
         match &self.storage {
             Storage::Wide(_) if self.stays_sparse() => self,
             Storage::Wide(Wide::Sparse(csr)) => csr.filled_in(pool, csr.values(), 0.0).into(),
-            Storage::Wide(Wide::Dense(dense)) if Csr::suits(dense) => Csr::from_dense_in(pool, dense).into(),
-            Storage::Wide(Wide::Dense(_)) => self,
+            Storage::Wide(Wide::Dense(dense)) => match Csr::from_few_in(pool, dense) {
+                Some(csr) => csr.into(),
+                None => self,
+            },
             Storage::Narrow(narrow) => {
                 let nonzeros = narrow.nnz();
                 self.in_format_for(nonzeros)

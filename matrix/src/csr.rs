@@ -123,7 +123,11 @@ impl SparseRow<'_> {
 }
 
 /// Writes those of some cells, given by their columns, that are not zero, as long as there is room; how many these are.
-fn write_nonzeros(cells: impl Iterator<Item = (u32, f64)>, columns: &mut [u32], values: &mut [f64]) -> usize {
+pub(crate) fn write_nonzeros(
+    cells: impl Iterator<Item = (u32, f64)>,
+    columns: &mut [u32],
+    values: &mut [f64],
+) -> usize {
     let columns = &mut columns[..values.len()];
     let mut kept = 0;
     for (column, value) in cells {
@@ -216,8 +220,60 @@ impl Pattern {
 /// Cells that a thread goes through at a time: where non-zeros are put among all cells, or told from them.
 const CELLS_AT_A_TIME: usize = 1 << 17;
 
+/// A dense matrix, cut into blocks of rows of which a thread goes through one at a time.
+struct RowBlocks<'a> {
+    /// Where memory lies is found out once, and not for each row.
+    cells: &'a [f64],
+    cols: usize,
+    /// Rows of each block but the last, which may have fewer.
+    height: usize,
+    heights: Vec<usize>,
+}
+
+impl<'a> RowBlocks<'a> {
+    fn of(dense: &'a Dense) -> Self {
+        let (rows, cols) = (dense.rows(), dense.cols());
+        let height = (CELLS_AT_A_TIME / cols.max(1)).max(1);
+        let heights = (0..rows).step_by(height).map(|first| height.min(rows - first)).collect();
+        RowBlocks { cells: dense.values(), cols, height, heights }
+    }
+
+    fn rows(&self, block: usize) -> impl Iterator<Item = &'a [f64]> {
+        self.cells[block * self.height * self.cols..].chunks_exact(self.cols.max(1)).take(self.height)
+    }
+
+    /// Writes the non-zeros of each row of a block.
+    fn count(&self, block: usize, lengths: &mut [usize]) {
+        // A matrix without columns has rows all the same.
+        lengths.fill(0);
+        self.rows(block).zip(lengths).for_each(|(row, length)| *length = count_nonzeros(row));
+    }
+
+    /// Writes the non-zeros of a block.
+    fn copy(&self, block: usize, columns: &mut [u32], values: &mut [f64]) {
+        let mut kept = 0;
+        for row in self.rows(block) {
+            kept += write_nonzeros((0..).zip(row.iter().copied()), &mut columns[kept..], &mut values[kept..]);
+        }
+    }
+}
+
+/// The offsets of rows before they are added up, in memory of a pool: nothing, then what `lengths(block, out)` writes for each row of
+/// blocks of these heights.
+fn lengths_in(
+    pool: &Arc<BufferPool>,
+    heights: &[usize],
+    lengths: impl Fn(usize, &mut [usize]) + Send + Sync,
+) -> Buffer<usize> {
+    let rows = heights.iter().fold(0, |rows: usize, &height| rows.saturating_add(height));
+    let mut out = Buffer::<usize>::recycled(pool, rows.saturating_add(1));
+    out[0] = 0;
+    each(split(&mut out[1..], heights.iter().copied()), |(block, out)| lengths(block, out));
+    out
+}
+
 /// Numbered consecutive parts of these lengths.
-fn split<T>(mut rest: &mut [T], lengths: impl Iterator<Item = usize>) -> Vec<(usize, &mut [T])> {
+pub(crate) fn split<T>(mut rest: &mut [T], lengths: impl Iterator<Item = usize>) -> Vec<(usize, &mut [T])> {
     let cut = |length: usize| {
         let (part, behind) = std::mem::take(&mut rest).split_at_mut(length);
         rest = behind;
@@ -430,12 +486,21 @@ impl Csr {
         lengths: impl Fn(usize, &mut [usize]) + Send + Sync,
         fill: impl Fn(usize, &mut [u32], &mut [f64]) + Send + Sync,
     ) -> Self {
-        let rows = heights.iter().fold(0, |rows: usize, &height| rows.saturating_add(height));
-        let mut row_offsets = Buffer::<usize>::recycled(pool, rows.saturating_add(1));
-        row_offsets[0] = 0;
-        let parts = split(&mut row_offsets[1..], heights.iter().copied());
-        each(parts, |(block, out)| lengths(block, out));
-        let mut position = 0;
+        Csr::fill_in(pool, cols, heights, lengths_in(pool, heights, lengths), fill)
+    }
+
+    /// A matrix of blocks of rows of these heights, given the non-zeros of each row as [`lengths_in`] writes them.
+    ///
+    /// # Panics
+    /// The columns of a row do not ascend, or do not stay below `cols`.
+    fn fill_in(
+        pool: &Arc<BufferPool>,
+        cols: usize,
+        heights: &[usize],
+        lengths: Buffer<usize>,
+        fill: impl Fn(usize, &mut [u32], &mut [f64]) + Send + Sync,
+    ) -> Self {
+        let (mut row_offsets, mut position) = (lengths, 0);
         for offset in &mut row_offsets[1..] {
             position = usize::saturating_add(position, *offset);
             *offset = position;
@@ -481,39 +546,32 @@ impl Csr {
     /// # Panics
     /// It has more columns than 32-bit indexes tell apart.
     pub fn from_dense_in(pool: &Arc<BufferPool>, dense: &Dense) -> Self {
-        let (rows, cols) = (dense.rows(), dense.cols());
+        let cols = dense.cols();
         assert!(u32::try_from(cols).is_ok(), "{}", CsrError::TooManyColumns { cols });
-        let height = (CELLS_AT_A_TIME / cols.max(1)).max(1);
-        let heights: Vec<usize> = (0..rows).step_by(height).map(|first| height.min(rows - first)).collect();
-        // Where memory lies is found out once, and not for each row.
-        let cells = dense.values();
-        let rows_of = |block: usize| cells[block * height * cols..].chunks_exact(cols.max(1)).take(height);
-        let lengths = |block: usize, out: &mut [usize]| {
-            // A matrix without columns has rows all the same.
-            out.fill(0);
-            rows_of(block).zip(out).for_each(|(row, length)| *length = count_nonzeros(row));
-        };
-        let fill = |block: usize, columns: &mut [u32], values: &mut [f64]| {
-            let mut kept = 0;
-            for row in rows_of(block) {
-                kept += write_nonzeros((0..).zip(row.iter().copied()), &mut columns[kept..], &mut values[kept..]);
-            }
-        };
-        Csr::build_in(pool, cols, &heights, lengths, fill)
+        let blocks = RowBlocks::of(dense);
+        let lengths = |block: usize, out: &mut [usize]| blocks.count(block, out);
+        Csr::build_in(pool, cols, &blocks.heights, lengths, |block, columns, values| {
+            blocks.copy(block, columns, values);
+        })
     }
 
-    /// Whether a dense matrix has so few non-zeros that a sparse format suits it. Inside of a rayon pool, its threads share the
-    /// work, which ends once it is known that there are too many.
-    pub(crate) fn suits(dense: &Dense) -> bool {
+    /// The non-zeros of a dense matrix, in memory of a pool, where they are so few that a sparse format suits them. Inside of a
+    /// rayon pool, its threads share the work, which ends once it is known that there are too many.
+    pub(crate) fn from_few_in(pool: &Arc<BufferPool>, dense: &Dense) -> Option<Self> {
         let (rows, cols) = (dense.rows(), dense.cols());
         let suits = |nonzeros: usize| Format::suited_to(rows as f64, cols as f64, nonzeros as f64).is_sparse();
-        let nonzeros = AtomicUsize::new(0);
-        each(dense.values().chunks(CELLS_AT_A_TIME).collect(), |cells: &[f64]| {
+        if u32::try_from(cols).is_err() || !suits(0) {
+            return None;
+        }
+        let (blocks, nonzeros) = (RowBlocks::of(dense), AtomicUsize::new(0));
+        let lengths = lengths_in(pool, &blocks.heights, |block, out| {
             if suits(nonzeros.load(Ordering::Relaxed)) {
-                nonzeros.fetch_add(count_nonzeros(cells), Ordering::Relaxed);
+                blocks.count(block, out);
+                nonzeros.fetch_add(out.iter().sum(), Ordering::Relaxed);
             }
         });
-        u32::try_from(cols).is_ok() && suits(nonzeros.into_inner())
+        let copy = |block: usize, columns: &mut [u32], values: &mut [f64]| blocks.copy(block, columns, values);
+        suits(nonzeros.into_inner()).then(|| Csr::fill_in(pool, cols, &blocks.heights, lengths, copy))
     }
 
     /// Whether zeros are stored explicitly.

@@ -23,6 +23,7 @@ mod refusal;
 pub mod run_context;
 mod stored_rows;
 pub mod strips;
+mod suited;
 #[cfg(test)]
 mod tests;
 mod transpose;
@@ -43,3 +44,4 @@ pub use narrow::{NarrowCells, NarrowCsr, NarrowDense, NarrowValue};
 pub use refusal::{AllocationFailure, Refusal};
 pub use run_context::{RunContext, SMALLEST_RESERVED, StopFlag, StopListener};
 pub use stored_rows::StoredRows;
+pub use suited::SuitedRows;

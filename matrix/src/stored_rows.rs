@@ -1,6 +1,7 @@
 //! Rows of a sparse result, block by block: each block has room for the most non-zeros that its rows may have, in memory of a
 //! pool, and the matrix is put together of what there is.
 
+use crate::csr::write_nonzeros;
 use crate::{Buffer, BufferPool, Csr, SparseRow};
 use std::sync::Arc;
 
@@ -23,6 +24,31 @@ impl StoredRows {
             columns: Buffer::recycled(pool, most),
             values: BufferPool::take(pool, most),
             count: 0,
+        }
+    }
+
+    /// The non-zeros of rows of so many cells, of which so many are not zero.
+    pub(crate) fn of_cells(pool: &Arc<BufferPool>, cols: usize, cells: &[f64], non_zeros: usize) -> Self {
+        let rows = cells.chunks_exact(cols.max(1));
+        let mut stored = StoredRows::new(pool, rows.len(), non_zeros);
+        for (number, row) in rows.enumerate() {
+            let (columns, values) = stored.room();
+            let kept = write_nonzeros((0..).zip(row.iter().copied()), columns, values);
+            stored.adopt(number, kept);
+        }
+        stored
+    }
+
+    /// All cells of the rows, of so many columns.
+    pub(crate) fn write_cells(&self, cols: usize, cells: &mut [f64]) {
+        cells.fill(0.0);
+        let mut start = 0;
+        for (row, length) in cells.chunks_exact_mut(cols.max(1)).zip(&self.lengths) {
+            let positions = start..start + length;
+            for (&j, &value) in self.columns[positions.clone()].iter().zip(&self.values[positions]) {
+                row[j as usize] = value;
+            }
+            start += length;
         }
     }
 

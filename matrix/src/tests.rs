@@ -1,7 +1,8 @@
 //! Formats convert into each other without loss, borrow from `ndarray` and `sprs` without copies, and recycle memory.
 
 use crate::{
-    AllocationFailure, BufferPool, Csr, CsrError, CsrRows, Dense, MatrixBlock, Refusal, SparseRow, StoredRows,
+    AllocationFailure, BufferPool, Csr, CsrError, CsrRows, Dense, Layout, MatrixBlock, Refusal, SparseRow, StoredRows,
+    SuitedRows,
 };
 use ndarray::{Array2, ShapeBuilder, array};
 
@@ -180,9 +181,47 @@ fn dense_matrices_lose_their_zeros_on_every_number_of_threads() {
                 assert_eq!(bits(&csr), bits(&expected), "{rows} x {cols}, {threads} threads");
                 let stored = workers.install(|| MatrixBlock::from(dense.clone()).in_best_format_in(&pool));
                 assert_eq!(stored.format().is_sparse(), is_sparse, "{rows} x {cols}");
+                if let Layout::Sparse(stored) = stored.layout() {
+                    assert_eq!((stored.row_offsets(), stored.columns()), (expected.row_offsets(), expected.columns()));
+                    assert_eq!(bits(&stored), bits(&expected), "{rows} x {cols}, {threads} threads");
+                }
             }
         }
     }
+}
+
+/// Blocks with few non-zeros and with many make the matrix that all cells are, in whichever format suits it.
+#[test]
+fn blocks_are_put_together_in_the_format_that_suits_all_of_them() {
+    let (rows, cols, height) = (50, 40, 7);
+    let pool = BufferPool::new(1 << 20);
+    let mut formats = Vec::new();
+    // Of so many blocks the first have few non-zeros.
+    for few in [0, 1, 4, 7, 8] {
+        let cell = |i: usize, j: usize| {
+            if i / height < few && !j.is_multiple_of(11) { 0.0 } else { (i * cols + j) as f64 - 9.0 }
+        };
+        let cells = Dense::from_fn(rows, cols, cell);
+        for threads in [1, 3] {
+            let workers = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            // What is not written holds what was there before.
+            let mut dense = Dense::from_fn(rows, cols, |_, _| f64::NAN);
+            let places = dense.values_mut().chunks_mut(height * cols).zip(cells.values().chunks(height * cols));
+            let of_block = |(place, cells): (&mut [f64], &[f64])| {
+                SuitedRows::new(&pool, cols, cells, |cells| place.copy_from_slice(cells))
+            };
+            let blocks = places.map(of_block).collect();
+            let matrix = workers.install(|| SuitedRows::put_together(&pool, dense, blocks));
+            let expected = MatrixBlock::from(cells.clone()).in_best_format();
+            assert_eq!(matrix.format(), expected.format(), "{few} blocks");
+            assert_eq!(matrix.to_dense().values(), cells.values(), "{few} blocks, {threads} threads");
+            if let (Layout::Sparse(matrix), Layout::Sparse(expected)) = (matrix.layout(), expected.layout()) {
+                assert_eq!(matrix, expected);
+            }
+            formats.push(matrix.format().is_sparse());
+        }
+    }
+    assert_eq!(formats, [false, false, false, false, false, false, true, true, true, true]);
 }
 
 /// The format changes at one and the same number of non-zeros, whichever it was before.

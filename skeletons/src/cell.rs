@@ -9,12 +9,10 @@ use crate::aggregate::Aggregation;
 use crate::cumulative::run_blocks;
 use crate::nonzeros;
 use crate::operator::Operator;
-use crate::output::{in_best_format, split_parts};
-use crate::roles::Role;
-use crate::side::SideInput;
+use crate::output::{in_best_format, may_leave_few, split_parts, suited_rows};
 use crate::work::{UnitOf, Work};
 use crate::write::Write;
-use fuseline_ir::cplan::{CNode, CNodeId, COutput};
+use fuseline_ir::cplan::COutput;
 use fuseline_ir::ops::AggOp;
 use fuseline_ir::schedule::Sums;
 use fuseline_matrix::{Dense, MatrixBlock};
@@ -34,7 +32,7 @@ pub(crate) fn execute(operator: &Operator<'_>) -> Result<MatrixBlock, SkeletonEr
         COutput::RowAgg(agg, _) => dense_rows(operator, agg),
         COutput::ColAgg(agg, _) => dense_columns(operator, agg),
         COutput::FullAgg(..) => Aggregation::new(operator).over(None).into_block(),
-        COutput::Store(node) if may_leave_few(operator, node) => in_best_format(operator.env, dense_cells(operator)),
+        COutput::Store(node) if may_leave_few(operator, node) => suited_cells(operator),
         COutput::Store(_) | COutput::Cumulative(..) => dense_cells(operator),
         COutput::RowProduct { .. } | COutput::TimesFactor(_) | COutput::TransposedTimesFactor(_) => {
             unreachable!("Cell plans have no products")
@@ -58,13 +56,22 @@ fn without_cells(output: &COutput, rows: usize, cols: usize) -> Dense {
     Dense::from_fn(rows, cols, |_, _| neutral)
 }
 
-/// Whether a result that is computed for all cells may have few non-zeros, as of an operation by itself: beside a sparse matrix,
-/// and where values are chosen or replaced.
-fn may_leave_few(operator: &Operator<'_>, result: CNodeId) -> bool {
-    let binding = &operator.binding;
-    let is_choice = matches!(binding.plan.nodes[result], CNode::Ternary(op, ..) if !op.is_sum());
-    let is_sparse = |side: &SideInput<'_>| side.role == Role::Cell && side.source.csr().is_some();
-    is_choice || binding.main.csr().is_some() || binding.sides.iter().flatten().any(is_sparse)
+/// All cells, in the format that suits the number of non-zeros.
+fn suited_cells(operator: &Operator<'_>) -> MatrixBlock {
+    let (binding, work) = (&operator.binding, operator.work(None));
+    let (rows, cols) = (binding.fit.rows, binding.fit.cols);
+    if work.len() > 0 && work.tiles().block(0).cols < cols || !MatrixBlock::best_format(rows, cols, 0).is_sparse() {
+        return in_best_format(operator.env, dense_cells(operator));
+    }
+    let heights = (0..work.len()).map(|block| work.block_rows(block).len());
+    suited_rows(operator, [rows, cols], heights, |workspace, block, cells| {
+        let origin = work.tiles().block(block);
+        for tile in work.tiles().tiles(block) {
+            let offset = (tile.first_row - origin.first_row) * cols + tile.first_col;
+            let output = Output { values: &mut cells[offset..], row_stride: cols };
+            operator.genexec(&mut workspace.layout, UnitOf::Tile(tile, None), &mut [output]);
+        }
+    })
 }
 
 fn dense_cells(operator: &Operator<'_>) -> MatrixBlock {

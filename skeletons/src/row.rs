@@ -9,10 +9,11 @@ use crate::aggregate::Aggregation;
 use crate::cumulative::run_blocks;
 use crate::fit::cells;
 use crate::nonzeros::{by_position, combined_cells};
-use crate::operator::Operator;
-use crate::output::{expand_rows, in_best_format, split_parts, with_pattern};
+use crate::operator::{Operator, Workspace};
+use crate::output::{expand_rows, in_best_format, may_leave_few, split_parts, suited_rows, with_pattern};
 use crate::row_output::RowOutput;
 use crate::visited::VisitedRows;
+use crate::work::Work;
 use fuseline_ir::cplan::{COutput, RowType, Variant};
 use fuseline_matrix::{Buffer, Csr, CsrRows, Dense, MatrixBlock};
 use smallvec::SmallVec;
@@ -64,22 +65,46 @@ impl<'a> Row<'a> {
             return Ok(self.sparse_rows(visited, cols));
         }
         cells(self.operator.binding.fit.rows, cols)?;
+        if self.visited.is_none() && self.may_leave_few() && cols > 1 {
+            return Ok(self.suited_rows(cols));
+        }
         let work = self.operator.work(self.visited);
         let visited_rows = self.operator.binding.fit.rows - self.skipped_rows();
         let mut out = Dense::uninit_in(self.operator.env.buffers, visited_rows, cols);
         let block_cells = |block| work.block_rows(block).len() * cols;
         run_blocks(self.operator, &mut out, block_cells, work.len(), |workspace, block, part| {
-            let first_row = work.block_rows(block).start;
-            work.for_each_unit(block, |unit| {
-                let rows = unit.rows();
-                let values = &mut part[(rows.start - first_row) * cols..(rows.end - first_row) * cols];
-                self.operator.genexec(&mut workspace.layout, unit, &mut [Output { values, row_stride: cols }]);
-            });
+            self.run_units(&work, workspace, block, cols, part);
         });
         Ok(match self.visited {
             Some(visited) => expand_rows(self.operator.env, out, visited, 0.0).into(),
             None => out.into(),
         })
+    }
+
+    /// Whether rows that are stored may have few non-zeros.
+    fn may_leave_few(&self) -> bool {
+        let plan = self.operator.binding.plan;
+        matches!(plan.outputs[0], COutput::Store(node) if may_leave_few(self.operator, node))
+    }
+
+    /// One output row for each row, in the format that suits the number of non-zeros.
+    fn suited_rows(&self, cols: usize) -> MatrixBlock {
+        let work = self.operator.work(None);
+        let heights = (0..work.len()).map(|block| work.block_rows(block).len());
+        let dims = [self.operator.binding.fit.rows, cols];
+        suited_rows(self.operator, dims, heights, |workspace, block, cells| {
+            self.run_units(&work, workspace, block, cols, cells);
+        })
+    }
+
+    /// Computes the rows of a block.
+    fn run_units(&self, work: &Work<'_>, workspace: &mut Workspace, block: usize, cols: usize, cells: &mut [f64]) {
+        let first_row = work.block_rows(block).start;
+        work.for_each_unit(block, |unit| {
+            let rows = unit.rows();
+            let values = &mut cells[(rows.start - first_row) * cols..(rows.end - first_row) * cols];
+            self.operator.genexec(&mut workspace.layout, unit, &mut [Output { values, row_stride: cols }]);
+        });
     }
 
     /// Whether the stored value has a cell for each position of the main input, and is zero elsewhere.

@@ -6,7 +6,7 @@ use crate::work::UnitOf;
 use fuseline_ir::cplan::COutput;
 use fuseline_ir::schedule::{LINE_BYTES, Tile};
 use fuseline_matrix::{Buffer, Dense};
-use fuseline_vecprims::{Isa, TileMut};
+use fuseline_vecprims::{Isa, Tile as Cells, TileMut};
 
 /// Bytes from which on an output is written past the caches, where it would not stay anyway: its lines are not read before
 /// they are written.
@@ -69,8 +69,19 @@ impl Write {
         let values = operator.reserve(&mut buffer, rows * cols);
         operator.genexec(layout, unit, &mut [Output { values: &mut *values, row_stride: cols }]);
         let out_cells = TileMut::new(out.values, out.row_stride);
-        operator.env.primitives.stream(rows, cols, fuseline_vecprims::Tile::new(values, cols), out_cells);
+        operator.env.primitives.stream(rows, cols, Cells::new(values, cols), out_cells);
         layout.output = buffer;
+    }
+
+    /// Copies cells that were computed in the cache to where they belong, rows of `cols` of them.
+    pub(crate) fn copy(self, operator: &Operator<'_>, cols: usize, cells: &[f64], out: &mut [f64]) {
+        match self {
+            Write::Through => out.copy_from_slice(cells),
+            Write::Past => {
+                let rows = cells.len() / cols;
+                operator.env.primitives.stream(rows, cols, Cells::new(cells, cols), TileMut::new(out, cols));
+            }
+        }
     }
 }
 

@@ -17,7 +17,7 @@ pub(crate) use sparse::{RowReader, zeros_stay};
 pub use ternary::ternary;
 pub(crate) use union::union_row;
 
-use crate::blocks::{BLOCK_CELLS, block_rows, for_each_block, in_best_format, on_threads_for};
+use crate::blocks::{BLOCK_CELLS, block_rows, for_each_block, in_best_format, on_threads_for, suited_rows};
 use crate::{KernelContext, KernelError, Operand};
 use fuseline_ir::ops::{BinaryOp, UnaryOp, UnaryZero};
 use fuseline_matrix::{Buffer, BufferPool, Csr, Dense, Layout, MatrixBlock};
@@ -122,11 +122,6 @@ impl<'a> Source<'a> {
         };
         if self.col_stride == 0 { Rows::scalars(values, row_stride) } else { Rows::cells(values, row_stride) }
     }
-
-    /// Whether whole rows are laid out.
-    fn is_laid_out(&self) -> bool {
-        matches!(self.values, Values::Sparse(_))
-    }
 }
 
 /// All cells of a sparse operand, in memory that is recycled, by all threads.
@@ -200,13 +195,9 @@ pub fn binary(
     let was_sparse =
         [left, right].iter().any(|operand| matches!(operand, Operand::Matrix(block) if block.format().is_sparse()));
     let [a, b] = [left, right].map(|operand| Source::new(context, operand, rows, cols));
-    let mut result = Dense::uninit_in(context.buffers, rows, cols);
     // Equal shapes and scalars are one long run, however narrow the matrix is.
     let (height, width) = if a.is_run(cols) && b.is_run(cols) { (1, rows * cols) } else { (rows, cols) };
-    let is_by_rows = height > 1 || a.is_laid_out() || b.is_laid_out();
-    let chunk = if is_by_rows { block_rows(rows, cols) * cols } else { block_rows(width, 1) };
-    for_each_block(context, result.values_mut(), chunk, |block, out| {
-        let first = block * chunk;
+    let compute = |first: usize, out: &mut [f64]| {
         let len = if height == 1 { out.len() } else { width };
         let mut laid_out = [None, None];
         let [of_a, of_b] = &mut laid_out;
@@ -219,9 +210,14 @@ pub fn binary(
             source.rows(context, start, row_stride, out.len(), laid_out)
         });
         binary_rows(context, op, operands, len, out);
-    });
-    let result = MatrixBlock::from(result);
-    Ok(if was_sparse { in_best_format(context, result) } else { result })
+    };
+    if was_sparse {
+        return Ok(suited_rows(context, rows, cols, |first_row, out| compute(first_row * cols, out)));
+    }
+    let mut result = Dense::uninit_in(context.buffers, rows, cols);
+    let chunk = if height > 1 { block_rows(rows, cols) * cols } else { block_rows(width, 1) };
+    for_each_block(context, result.values_mut(), chunk, |block, out| compute(block * chunk, out));
+    Ok(result.into())
 }
 
 /// The operation on rows of `len` cells of the result.

@@ -2,7 +2,7 @@
 
 use super::pattern::{filled, over_pattern};
 use super::{Source, broadcast, single_as_scalar, sparse};
-use crate::blocks::{BLOCK_CELLS, block_rows, for_each_block, in_best_format};
+use crate::blocks::{BLOCK_CELLS, block_rows, for_each_block, in_best_format, suited_rows};
 use crate::{KernelContext, KernelError, Operand};
 use fuseline_ir::ops::TernaryOp;
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
@@ -28,25 +28,30 @@ pub fn ternary(
     let was_sparse =
         operands.iter().any(|operand| matches!(operand, Operand::Matrix(block) if block.format().is_sparse()));
     let [a, b, c] = operands.map(|operand| Source::new(context, operand, rows, cols));
-    let mut result = Dense::uninit_in(context.buffers, rows, cols);
     // Equal shapes and scalars are long runs, however narrow the matrix is.
     let is_flat = [&a, &b, &c].into_iter().all(|source| source.is_run(cols));
-    let height = block_rows(rows, cols);
-    let run = if [&a, &b, &c].into_iter().any(Source::is_laid_out) { height * cols } else { BLOCK_CELLS };
-    let (step, len) = if is_flat { (1, run) } else { (height, cols) };
-    for_each_block(context, result.values_mut(), step * len, |block, out| {
-        let (first, len) = (block * step, len.min(out.len()));
+    let compute = |first: usize, out: &mut [f64]| {
+        let len = if is_flat { out.len() } else { cols };
         let mut laid_out = [None, None, None];
         let [of_a, of_b, of_c] = &mut laid_out;
         let sources = [(&a, of_a), (&b, of_b), (&c, of_c)].map(|(source, laid_out)| {
-            let row_stride = if is_flat && source.col_stride == 1 { run } else { source.row_stride };
-            source.rows(context, first * row_stride, row_stride, out.len(), laid_out)
+            let (start, row_stride) = match (is_flat, source.col_stride) {
+                (true, 0) => (0, 0),
+                (true, _) => (first, len),
+                (false, _) => (first / cols.max(1) * source.row_stride, source.row_stride),
+            };
+            source.rows(context, start, row_stride, out.len(), laid_out)
         });
         context.primitives.ternary(op, out.len() / len.max(1), len, sources, TileMut::new(out, len));
-    });
-    let result = MatrixBlock::from(result);
+    };
     // Choices and replacements may leave few cells; sums of dense operands hardly do.
-    Ok(if op.is_sum() && !was_sparse { result } else { in_best_format(context, result) })
+    if was_sparse || !op.is_sum() {
+        return Ok(suited_rows(context, rows, cols, |first_row, out| compute(first_row * cols, out)));
+    }
+    let mut result = Dense::uninit_in(context.buffers, rows, cols);
+    let chunk = if is_flat { BLOCK_CELLS } else { block_rows(rows, cols) * cols };
+    for_each_block(context, result.values_mut(), chunk, |block, out| compute(block * chunk, out));
+    Ok(result.into())
 }
 
 /// The result over the non-zeros of an operand whose zeros stay zeros.

@@ -183,12 +183,39 @@ impl SparseRows {
 
     /// The cells of sparse rows that are laid out for all columns, and of what is computed of these by position.
     pub(super) fn scattered_cells(&self, context: &Context<'_>, operator: &Operator) -> f64 {
-        let has_columns = |id: HopId| context.hop(id).size.cols.is_some_and(|cols| cols > 1);
+        self.scattered(context, operator).map(|id| cells(&context.hop(id).size)).sum()
+    }
+
+    /// The values by position, inputs or computed, whose rows are laid out for all columns.
+    pub(super) fn scattered<'o>(
+        &'o self,
+        context: &'o Context<'_>,
+        operator: &'o Operator,
+    ) -> impl Iterator<Item = HopId> + 'o {
         let is_scattered = |&id: &HopId| {
-            stored_rows(context, id) > 0.0 && has_columns(id) && !self.is_main(id) && !self.lies_by_position(id)
+            let has_columns = context.hop(id).size.cols.is_some_and(|cols| cols > 1);
+            stored_rows(context, id) > 0.0 && has_columns && !self.is_main(id) && !self.lies_by_position(id)
         };
-        let inputs = operator.inputs.iter().filter(|&id| is_scattered(id));
-        let laid_out = self.main.iter().flat_map(|(_, found)| &found.laid_out);
-        inputs.chain(laid_out).map(|&id| cells(&context.hop(id).size)).sum()
+        let inputs = operator.inputs.iter().copied().filter(is_scattered);
+        inputs.chain(self.main.iter().flat_map(|(_, found)| found.laid_out.iter().copied()))
+    }
+
+    /// The cells of results that are computed for all columns and stored sparse.
+    pub(super) fn compacted_cells(&self, context: &Context<'_>, operator: &Operator) -> f64 {
+        let is_compacted = |id: &HopId| stored_rows(context, *id) > 0.0 && !self.lies_by_position(*id);
+        let compacted = operator.roots.iter().copied().filter(is_compacted);
+        compacted.map(|id| cells(&context.hop(id).size)).sum()
+    }
+
+    /// Whether rows that are computed for all columns, those of products, are looked up at the non-zeros.
+    pub(super) fn looks_up(&self, context: &Context<'_>, operator: &Operator) -> bool {
+        let Some((main, found)) = &self.main else { return false };
+        let cols = context.hop(*main).size.cols;
+        let is_whole = |id: &HopId| {
+            let hop = context.hop(*id);
+            hop.op == HopOp::MatMul && hop.size.cols == cols && cols != Some(1) && !found.contains(*id)
+        };
+        let by_position = operator.members.iter().filter(|&&member| found.contains(member));
+        by_position.flat_map(|&member| &context.hop(member).inputs).any(|id| operator.covers(*id) && is_whole(id))
     }
 }

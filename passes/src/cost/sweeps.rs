@@ -1,12 +1,13 @@
-//! What Row operators go through anew for every unit of dense rows: the right sides of their products, and the sums that
-//! products below a transpose add to.
+//! What Row operators go through anew for every unit of dense rows: the right sides of their products, the sums that products
+//! below a transpose add to, and what they store of a row themselves.
 //!
 //! The paper's model reads each input once (section 4.3), which holds where these stay in the caches of a core. Beyond,
 //! each unit fetches them again from where they lie. Products of matrices by themselves go by larger blocks of rows, and do not.
 
 use super::product::{Passes, passes};
+use super::work::is_column_aggregate;
 use crate::cover::Operator;
-use crate::facts::{Context, bytes_of, sparsity};
+use crate::facts::{Context, SCALAR_BYTES, bytes_of, sparsity};
 use crate::machine::Machine;
 use fuseline_ir::hop::HopId;
 use smallvec::SmallVec;
@@ -18,7 +19,7 @@ pub struct Sweep {
     pub bytes: f64,
     /// How often after the first time.
     pub times: f64,
-    /// Whether it is a thread's own sums, which are written, too.
+    /// Whether it is a thread's own, its sums or vectors, which are written, too.
     pub is_sum: bool,
 }
 
@@ -37,6 +38,18 @@ impl Sweep {
 /// The matrices that a fused operator over rows goes through for every unit. How many there are its schedule says.
 pub(super) fn swept(context: &Context<'_>, operator: &Operator) -> SmallVec<[Sweep; 2]> {
     operator.members.iter().filter_map(|&id| sweep(context, id)).collect()
+}
+
+/// The vectors that a fused operator over rows stores and loads for each of them: sparse rows that are laid out, those of products
+/// with several columns, and sums by column.
+pub(super) fn row_vectors(context: &Context<'_>, operator: &Operator, laid_out: impl Iterator<Item = HopId>) -> Sweep {
+    let is_stored = |&id: &HopId| {
+        let is_product = passes(context, id).is_some_and(|passes| !passes.is_sum);
+        is_product && context.hop(id).size.cols != Some(1) || is_column_aggregate(context, id)
+    };
+    let stored = laid_out.chain(operator.members.iter().copied().filter(is_stored));
+    let bytes = stored.map(|id| context.hop(id).size.cols.unwrap_or(0) as f64 * SCALAR_BYTES).sum();
+    Sweep { bytes, times: 0.0, is_sum: true }
 }
 
 /// What a product of dense rows and a matrix of several columns goes through.

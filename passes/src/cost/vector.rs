@@ -5,7 +5,7 @@ use super::outer::{TRANSFERS_OF_SUMS, count_factors};
 use super::product::{FormedTranspose, bytes_of_sums, has_several_blocks, lines_of_row, moved_cells, passes, rows_met};
 use super::schedule::Scheduled;
 use super::sparse_rows::SparseRows;
-use super::sweeps::{Sweep, swept};
+use super::sweeps::{Sweep, row_vectors, swept};
 use super::vectors::Vectors;
 use super::work::{
     JOINED_ROW_START, MET_ROW_START, Work, basic_class, cell_flops, cell_runs, dense_flops, flops, fused_class,
@@ -67,7 +67,7 @@ const NARROW_STORE_IN_MOVES: f64 = 0.5;
 const SCATTER_IN_MOVES: f64 = 0.3;
 
 /// What a cell of a result costs that is computed for all cells and stored sparse, in cells that a transposition moves one by
-/// one: it is read twice, counted and copied. Set on one machine.
+/// one: it is counted and copied while it is in a cache. Set on one machine.
 const COMPACT_IN_MOVES: f64 = 0.3;
 
 /// What a cell of a tile of the product of two factors costs besides its operations, relative to the machine's `start.run`: it is
@@ -278,7 +278,7 @@ impl<'a> CellPass<'a> {
         }
         let compacted = if share == 1.0 { self.compacted_cells(context) } else { 0.0 };
         work.moved += COMPACT_IN_MOVES * compacted;
-        let output = outputs_bytes(context, operator) + compacted * SCALAR_BYTES;
+        let output = outputs_bytes(context, operator);
         let is_shared = cells(space) * share > BLOCK_CELLS as f64;
         let sweeps = SmallVec::new();
         let private_sums = 0.0;
@@ -295,7 +295,7 @@ impl<'a> CellPass<'a> {
         }
     }
 
-    /// The cells that are all computed and written before those that are not zero are stored.
+    /// The cells that are all computed before those that are not zero are stored.
     fn compacted_cells(&self, context: &Context<'_>) -> f64 {
         let is_compacted = |root: &&HopId| stored_rows(context, **root) > 0.0;
         self.operator.roots.iter().filter(is_compacted).map(|&root| cells(&context.hop(root).size)).sum()
@@ -518,6 +518,7 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVector {
                 (rows.gathers(context, operator, read.id), rows.lines_read(context, operator, read.id));
         }
         work.moved += rows.scattered_cells(context, operator) * SCATTER_IN_MOVES;
+        work.moved += rows.compacted_cells(context, operator) * COMPACT_IN_MOVES;
         (work.lines, work.line_bytes) = rows.lines_added_to(context, operator);
     }
     if is_fused && has_short_rows(&root.size) && root.size.cols != Some(1) && root.size.rows != Some(1) {
@@ -530,7 +531,8 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVector {
         if let Some(rows) = &sparse_rows {
             rows.count_combined(context, operator, &mut work);
         }
-        let goes_by_values = is_fused && !asks_for_columns(&work, &inputs);
+        let looks_up = sparse_rows.as_ref().is_some_and(|rows| rows.looks_up(context, operator));
+        let goes_by_values = is_fused && !looks_up && !asks_for_columns(&work, &inputs);
         work.non_zeros = if goes_by_values { 0.0 } else { non_zeros(context, &inputs) };
         for read in inputs.iter().filter(|read| stored_rows(context, read.id) > 0.0) {
             let is_read = |member: HopId, id: HopId| match &sparse_rows {
@@ -592,7 +594,7 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVector {
         // It adds up the rows of the right side.
         root.op == HopOp::MatMul && root.size.rows == Some(1) && root.size.cols != Some(1)
     };
-    let held = if is_fused { Held::of(context, operator) } else { Held::default() };
+    let held = if is_fused { Held::of(context, operator, sparse_rows.as_ref()) } else { Held::default() };
     let private_sums = if is_shared { held.private_sums } else { 0.0 };
     let sweeps = held.sweeps;
     CostVector { output, work, inputs, sweeps, private_sums, sparsity: 1.0, driver: None, is_shared, computes_apart }
@@ -614,11 +616,13 @@ struct Held {
 }
 
 impl Held {
-    fn of(context: &Context<'_>, operator: &Operator) -> Held {
+    fn of(context: &Context<'_>, operator: &Operator, sparse_rows: Option<&SparseRows>) -> Held {
         let is_left_product = |root: HopId| passes(context, root).is_some_and(|passes| passes.is_sum);
         let adds = |&root: &HopId| is_column_aggregate(context, root) || is_left_product(root);
         let sums: f64 = operator.roots.iter().filter(|root| adds(root)).map(|&root| bytes_of(context, root)).sum();
         let mut sweeps = swept(context, operator);
+        let laid_out = sparse_rows.into_iter().flat_map(|rows| rows.scattered(context, operator));
+        sweeps.push(row_vectors(context, operator, laid_out));
         let largest = sweeps.iter().map(|sweep| sweep.bytes).fold(sums, f64::max);
         if largest * work::MAX_PARTIALS as f64 <= LARGE_SUMS {
             return Held { sweeps, private_sums: 0.0 };

@@ -1,7 +1,7 @@
 //! The computation of operators: floating-point operations by class, runs that products and aggregations start, and
 //! visits and stores of non-zeros.
 
-use super::product::{FormedTranspose, loop_of};
+use super::product::{FormedTranspose, loop_of, passes};
 use crate::cover::Operator;
 use crate::facts::{Context, IN_REGISTER_SHARE, cells, has_short_rows, is_inner_product, sparsity};
 use crate::hops::{over_windows, untransposed};
@@ -177,8 +177,8 @@ fn round_up(value: f64, number: f64) -> f64 {
 }
 
 /// The cells that loops of an operator over rows go over for a member: an aggregate takes in those of its input, and stored are
-/// those of a root, and those that a product takes in, unless they are a matrix that is read. The loop computes on the way what
-/// else it needs.
+/// those of a root, the rows of a product, and those that a product takes in, unless they are a matrix that is read. The loop
+/// computes on the way what else it needs.
 pub(super) fn row_cells(context: &Context<'_>, operator: &Operator, id: HopId) -> f64 {
     let hop = context.hop(id);
     let of_rows = |id: HopId| if context.hop(id).size.cols == Some(1) { 0.0 } else { cells(&context.hop(id).size) };
@@ -189,7 +189,9 @@ pub(super) fn row_cells(context: &Context<'_>, operator: &Operator, id: HopId) -
         HopOp::AggUnary(..) => of_rows(hop.inputs[0]),
         HopOp::MatMul => {
             let read = |input: HopId| untransposed(context.dag, input).unwrap_or(input);
-            hop.inputs.iter().map(|&input| read(input)).filter(is_computed).map(of_rows).sum()
+            let taken: f64 = hop.inputs.iter().map(|&input| read(input)).filter(is_computed).map(of_rows).sum();
+            let are_stored = passes(context, id).is_some_and(|passes| !passes.is_sum);
+            taken + if are_stored { of_rows(id) } else { 0.0 }
         }
         _ if operator.roots.contains(&id) => of_rows(id),
         _ => 0.0,
