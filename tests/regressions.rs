@@ -21,7 +21,7 @@ mod sparsity;
 use fuseline::{Csr, Dense, MatrixBlock};
 use harness::case::{Case, Leaf};
 use harness::check::Checker;
-use harness::configuration::{Rules, all};
+use harness::configuration::{Plan, Rules, all};
 use std::collections::BTreeMap;
 
 fn dense(rows: usize, cols: usize, cell: impl FnMut(usize, usize) -> f64) -> MatrixBlock {
@@ -68,6 +68,16 @@ fn check(case: &Case) {
             let place = failure.configuration.map_or("the oracle".to_owned(), |place| place.to_string());
             panic!("{place}: {:?}: {}\n{case}", failure.kind, failure.message);
         }
+    }
+}
+
+/// Checks a large case in default arithmetic under few policies.
+fn check_few(case: &Case) {
+    let mut configurations = all(Rules::USUAL);
+    configurations.retain(|configuration| matches!(configuration.plan, Plan::Base | Plan::FuseAll | Plan::CostBased));
+    if let Err(failure) = Checker::default().check_case(case, &configurations) {
+        let place = failure.configuration.map_or("the oracle".to_owned(), |place| place.to_string());
+        panic!("{place}: {:?}: {}", failure.kind, failure.message);
     }
 }
 

@@ -14,7 +14,7 @@ use crate::work::{UnitOf, Work};
 use crate::write::Write;
 use fuseline_ir::cplan::COutput;
 use fuseline_ir::ops::AggOp;
-use fuseline_ir::schedule::Sums;
+use fuseline_ir::schedule::{Sums, Tile};
 use fuseline_matrix::{Dense, MatrixBlock};
 
 /// Executes a Cell plan.
@@ -58,20 +58,26 @@ fn without_cells(output: &COutput, rows: usize, cols: usize) -> Dense {
 
 /// All cells, in the format that suits the number of non-zeros.
 fn suited_cells(operator: &Operator<'_>) -> MatrixBlock {
-    let (binding, work) = (&operator.binding, operator.work(None));
-    let (rows, cols) = (binding.fit.rows, binding.fit.cols);
-    if work.len() > 0 && work.tiles().block(0).cols < cols || !MatrixBlock::best_format(rows, cols, 0).is_sparse() {
+    let (rows, cols) = (operator.binding.fit.rows, operator.binding.fit.cols);
+    if rows == 1 || !MatrixBlock::best_format(rows, cols, 0).is_sparse() {
+        // A single row is the work of several threads as cells alone.
         return in_best_format(operator.env, dense_cells(operator));
     }
-    let heights = (0..work.len()).map(|block| work.block_rows(block).len());
+    let tiles = operator.work(None).tiles().of_whole_rows(cols);
+    let height = |Tile { rows, cols: across, .. }: Tile| rows * across / cols;
+    let heights = (0..tiles.len()).map(|block| height(tiles.block(block)));
     suited_rows(operator, [rows, cols], heights, |workspace, block, cells| {
-        let origin = work.tiles().block(block);
-        for tile in work.tiles().tiles(block) {
-            let offset = (tile.first_row - origin.first_row) * cols + tile.first_col;
-            let output = Output { values: &mut cells[offset..], row_stride: cols };
+        let origin = tiles.block(block);
+        for tile in tiles.tiles(block) {
+            let output = Output { values: &mut cells[offset_in(origin, tile)..], row_stride: origin.cols };
             operator.genexec(&mut workspace.layout, UnitOf::Tile(tile, None), &mut [output]);
         }
     })
+}
+
+/// Where the cells of a tile begin among those of its block.
+fn offset_in(block: Tile, tile: Tile) -> usize {
+    (tile.first_row - block.first_row) * block.cols + tile.first_col - block.first_col
 }
 
 fn dense_cells(operator: &Operator<'_>) -> MatrixBlock {
@@ -86,8 +92,7 @@ fn dense_cells(operator: &Operator<'_>) -> MatrixBlock {
         |workspace, block, part| {
             let origin = work.tiles().block(block);
             for tile in work.tiles().tiles(block) {
-                let offset = (tile.first_row - origin.first_row) * origin.cols + tile.first_col - origin.first_col;
-                let output = Output { values: &mut part[offset..], row_stride: origin.cols };
+                let output = Output { values: &mut part[offset_in(origin, tile)..], row_stride: origin.cols };
                 write.unit(operator, &mut workspace.layout, UnitOf::Tile(tile, None), tile.into(), output);
             }
         },

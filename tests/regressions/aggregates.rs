@@ -1,9 +1,6 @@
 //! Aggregates: merged partial results, neutral elements, NaN.
 
-use crate::harness::case::Case;
-use crate::harness::check::Checker;
-use crate::harness::configuration::{Plan, Rules, all};
-use crate::{case, check_lines, csr, dense, mixed, sparse};
+use crate::{case, check_few, check_lines, csr, dense, mixed, sparse};
 
 /// Enough cells for many blocks, so that partial results of threads are merged.
 const LARGE: (usize, usize) = (1100, 1000);
@@ -29,16 +26,6 @@ fn check_large_extremes(cell: fn(usize, usize) -> f64) {
             &[("X", &x)],
         );
         check_few(&dag);
-    }
-}
-
-/// Checks a large case in default arithmetic under few policies.
-fn check_few(case: &Case) {
-    let mut configurations = all(Rules::USUAL);
-    configurations.retain(|configuration| matches!(configuration.plan, Plan::Base | Plan::FuseAll | Plan::CostBased));
-    if let Err(failure) = Checker::default().check_case(case, &configurations) {
-        let place = failure.configuration.map_or("the oracle".to_owned(), |place| place.to_string());
-        panic!("{place}: {:?}: {}", failure.kind, failure.message);
     }
 }
 

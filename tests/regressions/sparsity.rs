@@ -1,6 +1,6 @@
 //! Zeros that are not stored: operations that keep them and that do not, in every position of their operands.
 
-use crate::{check_lines, csr, dense, mixed, sparse};
+use crate::{case, check_few, check_lines, csr, dense, mixed, sparse};
 use fuseline::{CompileOptions, Csr, Dense, Format, Mode, Session, Variables};
 
 #[test]
@@ -249,5 +249,35 @@ fn results_of_all_cells_have_the_format_that_suits_them() {
     let expected = [Format::Sparse, Format::Sparse, Format::Dense];
     for mode in [Mode::Base, Mode::Gen, Mode::GenFuseAll, Mode::GenFuseNoRedundancy] {
         assert_eq!(formats(mode), expected, "{mode:?}");
+    }
+}
+
+/// Blocks of such results end where rows end, however narrow these are, and each is stored as it is: few non-zeros in the first rows
+/// and many in the last ones, of which there are more or fewer.
+#[test]
+fn results_are_stored_block_by_block() {
+    const ROWS: usize = 40_001;
+    for dense_from in [ROWS / 8, ROWS - ROWS / 8] {
+        let few = |i: usize, j: usize| if i < dense_from && (i * 7 + j * 5) % 9 > 0 { 0.0 } else { mixed(i, j) + 0.5 };
+        let beside = dense(ROWS, 7, |i, j| mixed(j, i) * 0.5);
+        let positive = dense(ROWS, 7, |i, j| mixed(j, i).abs() + 6.0);
+        for s in [csr(ROWS, 7, few), csr(ROWS, 7, sparse)] {
+            let dag = case(
+                &[
+                    "%3 = min %0, %2 : f64[40001x7]",
+                    "%4 = abs %1 : f64[40001x7]",
+                    "%5 = literal 0.0 : f64",
+                    "%6 = greater %0, %4 : f64[40001x7]",
+                    "%7 = ifelse %6, %1, %5 : f64[40001x7]",
+                    "%8 = sum.row %3 : f64[40001x1]",
+                    "%9 = div %3, %8 : f64[40001x7]",
+                    "write \"a\" %3",
+                    "write \"b\" %7",
+                    "write \"c\" %9",
+                ],
+                &[("S", &s), ("X", &beside), ("P", &positive)],
+            );
+            check_few(&dag);
+        }
     }
 }

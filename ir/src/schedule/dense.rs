@@ -182,6 +182,11 @@ impl DensePartition {
         }
     }
 
+    /// Its blocks, cut where rows of so many cells end: of an area that is all of these one behind the other, too.
+    pub fn of_whole_rows(self, cols: usize) -> Self {
+        DensePartition { block_cols: (self.block_cols / cols.max(1)).max(1) * cols, ..self }
+    }
+
     /// The number of blocks.
     pub fn len(&self) -> usize {
         self.area.rows.div_ceil(self.block_rows) * self.blocks_across()

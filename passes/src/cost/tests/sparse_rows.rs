@@ -249,3 +249,45 @@ fn what_others_have_left_searches_longer_rows() {
     assert_close(read(CELLS / 10, true), 24.0 / 200.0);
     assert_close(read(CELLS / 20, true), 24.0 / 400.0);
 }
+
+/// Rows of a product of low rank beside a sparse matrix are stored for all columns, and looked up at the non-zeros, whose columns
+/// are read for that.
+#[test]
+fn rows_of_products_are_stored_and_looked_up() {
+    let work = |takes_product: bool| {
+        let mut d = Dag::default();
+        let x = d.sparse("X", ROWS, 100, NON_ZEROS);
+        let (u, v) = (d.read("U", ROWS, 2), d.read("V", 2, 100));
+        let other = if takes_product { d.matmul(u, v) } else { d.read("u", ROWS, 1) };
+        d.mult(x, other);
+        let limits = TemplateLimits::default();
+        cost_vector(&Context::new(&d.dag, &limits), &row_operator(&d.dag)).expect("an operator over rows").work
+    };
+    let (with_product, by_value) = (work(true), work(false));
+    assert_close(with_product.row_cells - by_value.row_cells, (ROWS * 100) as f64);
+    assert_eq!((with_product.non_zeros, by_value.non_zeros), (NON_ZEROS as f64, 0.0));
+}
+
+/// What an operator stores of each row is fetched from beyond the caches of a core where rows are long: sparse ones that are laid
+/// out, rows of products, and sums by column.
+#[test]
+fn vectors_of_long_rows_leave_the_caches_of_a_core() {
+    let read = |cols: u64| {
+        let mut d = Dag::default();
+        let x = d.sparse("X", 100, cols, 10 * cols);
+        let (u, v) = (d.read("U", 100, 2), d.read("V", 2, cols));
+        let product = d.matmul(u, v);
+        let least = d.op(BinaryOp::Min, &[x, product]);
+        d.op(HopOp::AggUnary(AggOp::Sum, Direction::Col), &[least]);
+        let mut model = paper();
+        model.machine.caches[1].size = 3.0 * 8.0 * 20_000.0;
+        let limits = TemplateLimits::default();
+        let vector = cost_vector(&Context::new(&d.dag, &limits), &row_operator(&d.dag)).expect("an operator over rows");
+        let of_rows = vector.sweeps.iter().find(|sweep| sweep.bytes == 3.0 * 8.0 * cols as f64).copied();
+        let of_rows = of_rows.expect("three vectors for each row");
+        assert_eq!(of_rows.times, 99.0);
+        of_rows.seconds(&model.machine, 1.0)
+    };
+    assert_eq!(read(20_000), 0.0);
+    assert_close(read(20_001), 99.0 * 3.0 * 8.0 * 20_001.0 * (1.0 / 32e9 + 1.0 / 16e9));
+}
