@@ -272,6 +272,26 @@ fn lengths_in(
     out
 }
 
+/// Non-zeros of a row that is short: nobody could foretell how often a loop over them runs.
+const SHORT_ROW: usize = 8;
+
+/// For each of the positions between these offsets the cell at which its row begins, of rows of so many cells one behind the other;
+/// and some more.
+fn starts_of_rows(offsets: &[usize], cols: usize) -> Vec<usize> {
+    let first = offsets[0];
+    let mut starts = vec![0; offsets[offsets.len() - 1] - first + SHORT_ROW];
+    for (row, bounds) in offsets.windows(2).enumerate() {
+        let (own, start) = (&mut starts[bounds[0] - first..], row * cols);
+        // What is too much here belongs to the next rows, which come later.
+        own[..SHORT_ROW].fill(start);
+        let length = bounds[1] - bounds[0];
+        if length > SHORT_ROW {
+            own[SHORT_ROW..length].fill(start);
+        }
+    }
+    starts
+}
+
 /// Numbered consecutive parts of these lengths.
 pub(crate) fn split<T>(mut rest: &mut [T], lengths: impl Iterator<Item = usize>) -> Vec<(usize, &mut [T])> {
     let cut = |length: usize| {
@@ -644,12 +664,21 @@ impl Csr {
     /// These values at the positions of the matrix, of which there is one for each, and `fill` elsewhere, in as many rows as there
     /// is room for.
     fn write_rows(&self, first_row: usize, values: &[f64], fill: f64, cells: &mut [f64]) {
-        let columns = self.columns();
         cells.fill(fill);
-        let rows = cells.chunks_exact_mut(self.cols.max(1)).zip(self.row_offsets()[first_row..].windows(2));
-        for (row, bounds) in rows {
-            let positions = bounds[0]..bounds[1];
-            for (&j, &value) in columns[positions.clone()].iter().zip(&values[positions]) {
+        let height = cells.len() / self.cols.max(1);
+        let offsets = &self.row_offsets()[first_row..=first_row + height];
+        let positions = offsets[0]..offsets[height];
+        let (columns, values) = (&self.columns()[positions.clone()], &values[positions.clone()]);
+        if values.len() < SHORT_ROW * height {
+            let starts = starts_of_rows(offsets, self.cols);
+            for ((&start, &j), &value) in starts.iter().zip(columns).zip(values) {
+                cells[start + j as usize] = value;
+            }
+            return;
+        }
+        for (row, bounds) in cells.chunks_exact_mut(self.cols.max(1)).zip(offsets.windows(2)) {
+            let own = bounds[0] - positions.start..bounds[1] - positions.start;
+            for (&j, &value) in columns[own.clone()].iter().zip(&values[own]) {
                 row[j as usize] = value;
             }
         }

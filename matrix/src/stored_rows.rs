@@ -1,7 +1,6 @@
 //! Rows of a sparse result, block by block: each block has room for the most non-zeros that its rows may have, in memory of a
 //! pool, and the matrix is put together of what there is.
 
-use crate::csr::write_nonzeros;
 use crate::{Buffer, BufferPool, Csr, SparseRow};
 use std::sync::Arc;
 
@@ -30,12 +29,18 @@ impl StoredRows {
     /// The non-zeros of rows of so many cells, of which so many are not zero.
     pub(crate) fn of_cells(pool: &Arc<BufferPool>, cols: usize, cells: &[f64], non_zeros: usize) -> Self {
         let rows = cells.chunks_exact(cols.max(1));
-        let mut stored = StoredRows::new(pool, rows.len(), non_zeros);
-        for (number, row) in rows.enumerate() {
-            let (columns, values) = stored.room();
-            let kept = write_nonzeros((0..).zip(row.iter().copied()), columns, values);
-            stored.adopt(number, kept);
+        // A zero is written, too, and overwritten by what comes next: no branch has to foresee it.
+        let mut stored = StoredRows::new(pool, rows.len(), non_zeros + 1);
+        let (columns, values, mut kept) = (&mut stored.columns[..], &mut stored.values[..], 0);
+        for (row, length) in rows.zip(&mut stored.lengths) {
+            let before = kept;
+            for (column, &value) in (0..).zip(row) {
+                (columns[kept], values[kept]) = (column, value);
+                kept += usize::from(value != 0.0);
+            }
+            *length = kept - before;
         }
+        stored.count = kept;
         stored
     }
 
