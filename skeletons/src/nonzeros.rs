@@ -133,9 +133,7 @@ fn rows(operator: &Operator<'_>, csr: &Csr, agg: AggOp) -> MatrixBlock {
             } else {
                 &visited.offsets()[rows.start..=rows.end]
             };
-            for (cell, bounds) in values.iter_mut().zip(offsets.windows(2)) {
-                *cell = take_equal_cells(agg, *cell, zero, csr.cols() - (bounds[1] - bounds[0]));
-            }
+            take_zeros_by_row(agg, zero, csr.cols(), offsets, values);
         });
     });
     let empty = take_equal_cells(agg, agg.neutral(), zero, csr.cols());
@@ -150,6 +148,24 @@ fn columns(operator: &Operator<'_>, csr: &Csr, agg: AggOp) -> MatrixBlock {
         on_threads_for(operator.env, csr.nnz(), || take_zeros_by_column(csr, agg, zero, out.values_mut()));
     }
     out.into()
+}
+
+/// Takes the zeros of rows of so many cells into their aggregates, given where their non-zeros lie. Extremes do not count them.
+fn take_zeros_by_row(agg: AggOp, zero: f64, cols: usize, offsets: &[usize], cells: &mut [f64]) {
+    let zeros = offsets.windows(2).map(|bounds| cols - (bounds[1] - bounds[0]));
+    let cells = cells.iter_mut().zip(zeros);
+    match agg {
+        AggOp::Min => merge_where_zeros_are(cells, |cell| AggOp::Min.merge(cell, zero)),
+        AggOp::Max => merge_where_zeros_are(cells, |cell| AggOp::Max.merge(cell, zero)),
+        _ => cells.for_each(|(cell, zeros)| *cell = take_equal_cells(agg, *cell, zero, zeros)),
+    }
+}
+
+fn merge_where_zeros_are<'a>(cells: impl Iterator<Item = (&'a mut f64, usize)>, merge: impl Fn(f64) -> f64) {
+    for (cell, zeros) in cells {
+        let merged = merge(*cell);
+        *cell = if zeros > 0 { merged } else { *cell };
+    }
 }
 
 /// Takes the zeros of each column into its aggregate. Extremes need not know how many there are.
