@@ -56,7 +56,7 @@ pub use constraints::ExecutionType;
 pub(crate) use constraints::prune_impossible;
 pub use prediction::Predictions;
 pub use schedule::Scheduled;
-pub use sweeps::Sweep;
+pub use sweeps::{Sweep, Swept};
 pub use vector::{CostVector, InputRead, cost_vector};
 pub(crate) use vector::{expected_output_bytes, least_read, least_visits};
 pub use work::Work;

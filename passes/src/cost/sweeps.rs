@@ -19,19 +19,41 @@ pub struct Sweep {
     pub bytes: f64,
     /// How often after the first time.
     pub times: f64,
-    /// Whether it is a thread's own, its sums or vectors, which are written, too.
-    pub is_sum: bool,
+    /// What it is.
+    pub of: Swept,
+}
+
+/// What an operator goes through again and again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Swept {
+    /// The right side of a product.
+    Factor,
+    /// A thread's own sums, which are written, too.
+    Sums,
+    /// A thread's own vectors of a row, which are written, too.
+    Vectors,
 }
 
 impl Sweep {
     /// Seconds of so many threads that go through it, or through one each; none where it stays in the caches of a core.
     pub(super) fn seconds(&self, machine: &Machine, threads: f64) -> f64 {
-        if self.bytes <= machine.caches[1].size {
+        let near = machine.caches[1].size;
+        if self.bytes <= near {
             return 0.0;
         }
-        let bandwidth = machine.bandwidth(if self.is_sum { threads * self.bytes } else { self.bytes });
-        let once = self.bytes / bandwidth.read + if self.is_sum { self.bytes / bandwidth.write } else { 0.0 };
+        let once = match self.of {
+            Swept::Factor => self.bytes / machine.bandwidth(self.bytes).read,
+            Swept::Sums => self.seconds_of_own(machine, threads),
+            // Of a few vectors, each of which is done with before the next row, a part is still there.
+            Swept::Vectors => self.seconds_of_own(machine, threads) * ((self.bytes - near) / near).min(1.0),
+        };
         self.times * once
+    }
+
+    /// Seconds to read and to write what each of so many threads has one of.
+    fn seconds_of_own(&self, machine: &Machine, threads: f64) -> f64 {
+        let bandwidth = machine.bandwidth(threads * self.bytes);
+        self.bytes / bandwidth.read + self.bytes / bandwidth.write
     }
 }
 
@@ -49,7 +71,7 @@ pub(super) fn row_vectors(context: &Context<'_>, operator: &Operator, laid_out: 
     };
     let stored = laid_out.chain(operator.members.iter().copied().filter(is_stored));
     let bytes = stored.map(|id| context.hop(id).size.cols.unwrap_or(0) as f64 * SCALAR_BYTES).sum();
-    Sweep { bytes, times: 0.0, is_sum: true }
+    Sweep { bytes, times: 0.0, of: Swept::Vectors }
 }
 
 /// What a product of dense rows and a matrix of several columns goes through.
@@ -58,5 +80,6 @@ fn sweep(context: &Context<'_>, id: HopId) -> Option<Sweep> {
     if context.hop(id).size.cols == Some(1) || sparsity(context, rows_of) < 1.0 {
         return None;
     }
-    Some(Sweep { bytes: bytes_of(context, through), times: 0.0, is_sum })
+    let of = if is_sum { Swept::Sums } else { Swept::Factor };
+    Some(Sweep { bytes: bytes_of(context, through), times: 0.0, of })
 }

@@ -288,6 +288,9 @@ fn vectors_of_long_rows_leave_the_caches_of_a_core() {
         assert_eq!(of_rows.times, 99.0);
         of_rows.seconds(&model.machine, 1.0)
     };
+    let all = |cols: u64| 99.0 * 3.0 * 8.0 * cols as f64 * (1.0 / 32e9 + 1.0 / 16e9);
     assert_eq!(read(20_000), 0.0);
-    assert_close(read(20_001), 99.0 * 3.0 * 8.0 * 20_001.0 * (1.0 / 32e9 + 1.0 / 16e9));
+    assert_close(read(30_000), 0.5 * all(30_000));
+    assert_close(read(40_000), all(40_000));
+    assert_close(read(50_000), all(50_000));
 }
