@@ -407,11 +407,9 @@ impl<'a> CellPass<'a> {
     /// driver of which some become zero.
     fn count_new_pattern(&self, context: &Context<'_>, work: &mut Work) {
         let root = self.operator.root();
-        let stored = stored_non_zeros(context, root);
-        let shares_pattern =
-            self.driver.is_none_or(|driver| stored >= SHARED_PATTERN * stored_non_zeros(context, driver));
+        let shares_pattern = self.driver.is_none_or(|driver| has_all_non_zeros_of(context, root, driver));
         if self.visited.len() > 1 || !shares_pattern {
-            work.count_stored(stored, stored_rows(context, root));
+            work.count_stored(stored_non_zeros(context, root), stored_rows(context, root));
         }
     }
 
@@ -457,7 +455,26 @@ fn has_zeros_to_skip(context: &Context<'_>, inputs: &[HopId], space: &SizeInfo) 
 
 /// Bytes that the operator with this root is expected to write.
 pub(crate) fn expected_output_bytes(context: &Context<'_>, root: HopId) -> f64 {
-    if context.hop(root).is_scalar() { SCALAR_BYTES } else { bytes_of(context, root) }
+    if context.hop(root).is_scalar() {
+        return SCALAR_BYTES;
+    }
+    if shares_pattern(context, root) { SCALAR_BYTES * stored_non_zeros(context, root) } else { bytes_of(context, root) }
+}
+
+/// Whether a result has the non-zeros of the one sparse matrix of its size that it is computed of, cell by cell: the two share
+/// where these are.
+fn shares_pattern(context: &Context<'_>, root: HopId) -> bool {
+    let hop = context.hop(root);
+    let is_by_cell = matches!(hop.op, HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_));
+    let is_sparse = |&&id: &&HopId| stored_rows(context, id) > 0.0 && context.hop(id).size.same_dims(&hop.size);
+    let mut patterns = hop.inputs.iter().filter(is_sparse);
+    let (Some(&pattern), None) = (patterns.next(), patterns.next()) else { return false };
+    is_by_cell && stored_rows(context, root) > 0.0 && has_all_non_zeros_of(context, root, pattern)
+}
+
+/// Whether a result is taken to have all non-zeros of a matrix.
+fn has_all_non_zeros_of(context: &Context<'_>, root: HopId, pattern: HopId) -> bool {
+    stored_non_zeros(context, root) >= SHARED_PATTERN * stored_non_zeros(context, pattern)
 }
 
 /// Bytes that an operator is expected to write, of all its roots.

@@ -306,6 +306,28 @@ fn basic_operators_go_by_non_zeros() {
     assert_eq!(beside.map(|id| share(&d.dag, id)), [1.0; 3]);
 }
 
+/// A result that has all non-zeros of the sparse matrix that it is computed of shares their positions, and writes its values; one
+/// with others writes both.
+#[test]
+fn results_of_one_pattern_write_values_alone() {
+    const NON_ZEROS: u64 = 10_000;
+    let mut d = Dag::default();
+    let (s, t) = (d.sparse("S", 1000, 1000, NON_ZEROS), d.sparse("T", 1000, 1000, NON_ZEROS));
+    let (u, dense) = (d.read("u", 1000, 1), d.read("X", 1000, 1000));
+    let scaled = d.op(BinaryOp::Div, &[s, u]);
+    let root_of = d.op(UnaryOp::Sqrt, &[s]);
+    let chosen = d.mult(s, dense);
+    let (sum, met, filled) = (d.plus(s, t), d.mult(s, t), d.plus(s, dense));
+    let output = |id: HopId| vector_of(&d.dag, None, &[id], &d.dag[id].inputs).output;
+    let size = |id: HopId| d.dag[id].size.bytes().expect("sizes are known") as f64;
+    assert_eq!([scaled, root_of, chosen].map(output), [8.0 * NON_ZEROS as f64; 3]);
+    assert_eq!([sum, met, filled].map(output), [sum, met, filled].map(size));
+    for template in [TemplateType::Cell, TemplateType::Row] {
+        let doubled = vector_of(&d.dag, Some(template), &[scaled], &[s, u]).output;
+        assert_eq!(doubled, 8.0 * NON_ZEROS as f64, "{template:?}");
+    }
+}
+
 /// Of a sparse result of an operator over all cells these are told from zeros; what goes by non-zeros computes these alone. Either
 /// writes no others.
 #[test]
