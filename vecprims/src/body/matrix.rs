@@ -3,6 +3,7 @@
 
 use super::ahead::{Ahead, Half};
 use super::column::{ChunkBody, for_each_chunk, load, masks, store};
+use super::few_terms::few_terms_mat_mult;
 use super::product::Rows;
 use super::resident::resident_mat_mult;
 use crate::CHAIN;
@@ -256,7 +257,11 @@ pub(crate) unsafe fn wide_mat_mult<V: Vector>(
     out_row: usize,
 ) {
     // SAFETY: passed on to the caller.
-    if unsafe { resident_mat_mult::<V>((rows, len, k), a, b, out, out_row) } {
+    let is_done = unsafe {
+        resident_mat_mult::<V>((rows, len, k), a, b, out, out_row)
+            || few_terms_mat_mult::<V>((rows, len, k), a, b, out, out_row)
+    };
+    if is_done {
         return;
     }
     let step = tile_rows(rows, len).max(1);

@@ -9,6 +9,7 @@ pub(crate) mod ahead;
 pub(crate) mod column;
 pub(crate) mod copy;
 pub(crate) mod elementwise;
+pub(crate) mod few_terms;
 pub(crate) mod matrix;
 pub(crate) mod narrow;
 pub(crate) mod positions;
