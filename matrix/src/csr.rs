@@ -123,11 +123,7 @@ impl SparseRow<'_> {
 }
 
 /// Writes those of some cells, given by their columns, that are not zero, as long as there is room; how many these are.
-pub(crate) fn write_nonzeros(
-    cells: impl Iterator<Item = (u32, f64)>,
-    columns: &mut [u32],
-    values: &mut [f64],
-) -> usize {
+fn write_nonzeros(cells: impl Iterator<Item = (u32, f64)>, columns: &mut [u32], values: &mut [f64]) -> usize {
     let columns = &mut columns[..values.len()];
     let mut kept = 0;
     for (column, value) in cells {
