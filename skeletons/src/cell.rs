@@ -9,7 +9,8 @@ use crate::aggregate::Aggregation;
 use crate::cumulative::run_blocks;
 use crate::nonzeros;
 use crate::operator::Operator;
-use crate::output::{in_best_format, may_leave_few, split_parts, suited_rows};
+use crate::output::{in_best_format, split_parts};
+use crate::suited::{may_leave_few, suited_rows};
 use crate::work::{UnitOf, Work};
 use crate::write::Write;
 use fuseline_ir::cplan::COutput;
@@ -58,14 +59,14 @@ fn without_cells(output: &COutput, rows: usize, cols: usize) -> Dense {
 
 /// All cells, in the format that suits the number of non-zeros.
 fn suited_cells(operator: &Operator<'_>) -> MatrixBlock {
-    let (rows, cols) = (operator.binding.fit.rows, operator.binding.fit.cols);
-    if rows == 1 || !MatrixBlock::best_format(rows, cols, 0).is_sparse() {
-        // A single row is the work of several threads as cells alone.
+    let (rows, cols, work) = (operator.binding.fit.rows, operator.binding.fit.cols, operator.work(None));
+    let tiles = work.tiles();
+    let cells_of = |block: usize| tiles.block(block).rows * tiles.block(block).cols;
+    if !cells_of(0).is_multiple_of(cols) || !MatrixBlock::best_format(rows, cols, 0).is_sparse() {
+        // Blocks are parts of rows.
         return in_best_format(operator.env, dense_cells(operator));
     }
-    let tiles = operator.work(None).tiles().of_whole_rows(cols);
-    let height = |Tile { rows, cols: across, .. }: Tile| rows * across / cols;
-    let heights = (0..tiles.len()).map(|block| height(tiles.block(block)));
+    let heights = (0..work.len()).map(|block| cells_of(block) / cols);
     suited_rows(operator, [rows, cols], heights, |workspace, block, cells| {
         let origin = tiles.block(block);
         for tile in tiles.tiles(block) {

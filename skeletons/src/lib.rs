@@ -45,6 +45,7 @@ mod short_row;
 mod side;
 mod source;
 mod sparse_unit;
+mod suited;
 mod transpose;
 mod visited;
 mod work;

@@ -34,7 +34,7 @@ const ORDERS: &[Order] = &[
     Order {
         folder: "matrix/src",
         path: "",
-        modules: "error borrowed budget refusal run_context growing memory buffer dense csr columns stored_rows layout narrow block \
+        modules: "error borrowed budget refusal run_context growing memory buffer dense csr columns stored_rows layout narrow block suited \
                   collected strips transpose frame io",
     },
     Order {
@@ -63,7 +63,7 @@ const ORDERS: &[Order] = &[
         folder: "skeletons/src",
         path: "",
         modules: "error roles abi visited layout short_row dense_row places source side fit known backend combined built work zeros transpose \
-                  binding access profile by_row sparse_unit sampled operator output cumulative accumulate factors aggregate write \
+                  binding access profile by_row sparse_unit sampled operator output cumulative accumulate factors aggregate write suited \
                   nonzeros cell magg outer row_output row",
     },
     Order {

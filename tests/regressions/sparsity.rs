@@ -267,7 +267,7 @@ fn results_are_stored_block_by_block() {
                     "%3 = min %0, %2 : f64[40001x7]",
                     "%4 = abs %1 : f64[40001x7]",
                     "%5 = literal 0.0 : f64",
-                    "%6 = greater %0, %4 : f64[40001x7]",
+                    "%6 = gt %0, %4 : f64[40001x7]",
                     "%7 = ifelse %6, %1, %5 : f64[40001x7]",
                     "%8 = sum.row %3 : f64[40001x1]",
                     "%9 = div %3, %8 : f64[40001x7]",

@@ -182,9 +182,16 @@ impl DensePartition {
         }
     }
 
-    /// Its blocks, cut where rows of so many cells end: of an area that is all of these one behind the other, too.
-    pub fn of_whole_rows(self, cols: usize) -> Self {
-        DensePartition { block_cols: (self.block_cols / cols.max(1)).max(1) * cols, ..self }
+    /// Its blocks, of a single row that is rows of so many cells one behind the other: cut where these end, unless they are longer
+    /// than a block.
+    pub(super) fn between_rows(self, cols: usize) -> Self {
+        let rows = self.block_cols / cols.max(1);
+        if rows == 0 {
+            return self;
+        }
+        // Blocks begin with a cache line.
+        let rows = if rows < LINE_CELLS { rows } else { rows / LINE_CELLS * LINE_CELLS };
+        DensePartition { block_cols: rows * cols, ..self }
     }
 
     /// The number of blocks.

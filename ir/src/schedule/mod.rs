@@ -386,6 +386,8 @@ impl Schedule {
                 let height = DensePartition::cells(area).block_height();
                 DensePartition::row_blocks(area, area.rows.div_ceil(height))
             }
+            // Results may be stored row by row.
+            (Driver::Run, None) if self.flow == Flow::Cells => DensePartition::cells(area).between_rows(self.cols),
             (_, None) => DensePartition::cells(area),
         }
     }
