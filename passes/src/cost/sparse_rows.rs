@@ -10,6 +10,15 @@ use crate::hops::untransposed;
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{HopId, HopOp};
 
+/// What passing over a row without non-zeros costs, relative to beginning one: its offsets are looked at. Set on one machine.
+const EMPTY_ROW: f64 = 0.125;
+
+/// The beginnings of rows that an operator pays for each row of the matrix at whose non-zeros it goes: some of its rows may have none.
+pub(super) fn begun_share(context: &Context<'_>, main: HopId) -> f64 {
+    let occupied = (stored_non_zeros(context, main) / stored_rows(context, main).max(1.0)).min(1.0);
+    occupied + EMPTY_ROW * (1.0 - occupied)
+}
+
 /// The sparse rows of an operator.
 pub(super) struct SparseRows {
     /// The main input that is visited at its non-zeros, with what lies by position; none where rows are laid out for all columns.
@@ -78,6 +87,15 @@ impl SparseRows {
         self.share.min(sparsity(context, id))
     }
 
+    /// The beginnings of rows that are paid for each row of the sparse matrices.
+    pub(super) fn begun_share(&self, context: &Context<'_>) -> f64 {
+        match &self.main {
+            // Of joined rows any may have non-zeros.
+            Some((main, found)) if found.joined.is_empty() => begun_share(context, *main),
+            _ => 1.0,
+        }
+    }
+
     /// Counts what it takes to combine the rows of several sparse matrices.
     pub(super) fn count_combined(&self, context: &Context<'_>, operator: &Operator, work: &mut Work) {
         let Some((main, found)) = &self.main else { return };
@@ -92,7 +110,7 @@ impl SparseRows {
         let rows: f64 = walked().map(|id| stored_rows(context, id)).sum();
         if found.joined.is_empty() {
             work.met = count(&mut walked());
-            work.combined_rows = MET_ROW_START * rows;
+            work.combined_rows = MET_ROW_START * rows * begun_share(context, *main);
         } else {
             let stores = operator.roots.iter().any(|&root| self.lies_by_position(root));
             let is_ordered = stores || looked_up().next().is_some();

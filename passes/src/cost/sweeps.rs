@@ -1,5 +1,5 @@
 //! What Row operators go through anew for every unit of dense rows: the right sides of their products, the sums that products
-//! below a transpose add to, and what they store of a row themselves.
+//! below a transpose add to, and sums by column.
 //!
 //! The paper's model reads each input once (section 4.3), which holds where these stay in the caches of a core. Beyond,
 //! each unit fetches them again from where they lie. Products of matrices by themselves go by larger blocks of rows, and do not.
@@ -30,7 +30,7 @@ pub enum Swept {
     Factor,
     /// A thread's own sums, which are written, too.
     Sums,
-    /// A thread's own vectors of a row, which are written, too.
+    /// A thread's own sums by column and vectors of a row, which are written, too.
     Vectors,
 }
 
@@ -62,16 +62,22 @@ pub(super) fn swept(context: &Context<'_>, operator: &Operator) -> SmallVec<[Swe
     operator.members.iter().filter_map(|&id| sweep(context, id)).collect()
 }
 
-/// The vectors that a fused operator over rows stores and loads for each of them: sparse rows that are laid out, those of products
-/// with several columns, and sums by column.
-pub(super) fn row_vectors(context: &Context<'_>, operator: &Operator, laid_out: impl Iterator<Item = HopId>) -> Sweep {
-    let is_stored = |&id: &HopId| {
+/// The sums by column of a fused operator over rows, if it has some, and what it stores of each row besides, which comes between
+/// one row's additions to these and the next one's: sparse rows that are laid out, and those of products with several columns.
+pub(super) fn sums_by_column(
+    context: &Context<'_>,
+    operator: &Operator,
+    laid_out: impl Iterator<Item = HopId>,
+) -> Option<Sweep> {
+    let is_sum = |&id: &HopId| is_column_aggregate(context, id);
+    let is_product = |&id: &HopId| {
         let is_product = passes(context, id).is_some_and(|passes| !passes.is_sum);
-        is_product && context.hop(id).size.cols != Some(1) || is_column_aggregate(context, id)
+        is_product && context.hop(id).size.cols != Some(1)
     };
-    let stored = laid_out.chain(operator.members.iter().copied().filter(is_stored));
+    operator.members.iter().find(|id| is_sum(id))?;
+    let stored = laid_out.chain(operator.members.iter().copied().filter(|id| is_sum(id) || is_product(id)));
     let bytes = stored.map(|id| context.hop(id).size.cols.unwrap_or(0) as f64 * SCALAR_BYTES).sum();
-    Sweep { bytes, times: 0.0, of: Swept::Vectors }
+    Some(Sweep { bytes, times: 0.0, of: Swept::Vectors })
 }
 
 /// What a product of dense rows and a matrix of several columns goes through.

@@ -4,8 +4,8 @@ use super::BLOCK_CELLS;
 use super::outer::{TRANSFERS_OF_SUMS, count_factors};
 use super::product::{FormedTranspose, bytes_of_sums, has_several_blocks, lines_of_row, moved_cells, passes, rows_met};
 use super::schedule::Scheduled;
-use super::sparse_rows::SparseRows;
-use super::sweeps::{Sweep, row_vectors, swept};
+use super::sparse_rows::{SparseRows, begun_share};
+use super::sweeps::{Sweep, sums_by_column, swept};
 use super::vectors::Vectors;
 use super::work::{
     JOINED_ROW_START, MET_ROW_START, Work, basic_class, cell_flops, cell_runs, dense_flops, flops, fused_class,
@@ -21,7 +21,7 @@ use crate::hops::{over_windows, untransposed};
 use crate::machine::OperationClass;
 use crate::zeros::Zeros;
 use fuseline_ir::hop::{Hop, HopId, HopOp};
-use fuseline_ir::ops::Direction;
+use fuseline_ir::ops::{BinaryZero, Direction, UnaryZero};
 use fuseline_ir::schedule::{Driver, Flow};
 use fuseline_ir::work;
 use fuseline_ir::{SizeInfo, Space};
@@ -266,7 +266,10 @@ impl<'a> CellPass<'a> {
             }
         }
         work.non_zeros = non_zeros(context, &inputs);
-        work.sparse_rows = inputs.iter().map(|read| stored_rows(context, read.id)).sum();
+        // Basic operators go through all rows.
+        let skipping = driver.filter(|_| operator.template.is_some() && share < 1.0);
+        let begun_share = skipping.map_or(1.0, |driver| begun_share(context, driver));
+        work.sparse_rows = begun_share * inputs.iter().map(|read| stored_rows(context, read.id)).sum::<f64>();
         if share < 1.0 && is_column_aggregate(context, operator.root()) {
             work.lines = TRANSFERS_OF_SUMS * cells(space) * share;
             work.line_bytes = bytes_of(context, operator.root());
@@ -465,11 +468,19 @@ pub(crate) fn expected_output_bytes(context: &Context<'_>, root: HopId) -> f64 {
 /// where these are.
 fn shares_pattern(context: &Context<'_>, root: HopId) -> bool {
     let hop = context.hop(root);
-    let is_by_cell = matches!(hop.op, HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_));
     let is_sparse = |&&id: &&HopId| stored_rows(context, id) > 0.0 && context.hop(id).size.same_dims(&hop.size);
     let mut patterns = hop.inputs.iter().filter(is_sparse);
     let (Some(&pattern), None) = (patterns.next(), patterns.next()) else { return false };
-    is_by_cell && stored_rows(context, root) > 0.0 && has_all_non_zeros_of(context, root, pattern)
+    let keeps_zeros = match hop.op {
+        HopOp::Unary(op) => op.zero() == UnaryZero::Preserves,
+        HopOp::Binary(op) => match op.zero() {
+            BinaryZero::Annihilates => true,
+            BinaryZero::LeftAnnihilates => hop.inputs[0] == pattern,
+            BinaryZero::Joint | BinaryZero::Fills => false,
+        },
+        _ => false,
+    };
+    keeps_zeros && stored_rows(context, root) > 0.0 && has_all_non_zeros_of(context, root, pattern)
 }
 
 /// Whether a result is taken to have all non-zeros of a matrix.
@@ -570,7 +581,8 @@ fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVector {
         HopOp::MatMul if !is_fused => SINGLE_USE_ROW_START,
         _ => 1.0,
     };
-    work.sparse_rows = begun * inputs.iter().map(|read| rows(read.id)).sum::<f64>();
+    let begun_share = sparse_rows.as_ref().map_or(1.0, |rows| rows.begun_share(context));
+    work.sparse_rows = begun * begun_share * inputs.iter().map(|read| rows(read.id)).sum::<f64>();
     if !is_fused && is_column_aggregate(context, root_id) {
         work.lines = TRANSFERS_OF_SUMS * stored_non_zeros(context, root.inputs[0]);
         work.line_bytes = output;
@@ -639,7 +651,7 @@ impl Held {
         let sums: f64 = operator.roots.iter().filter(|root| adds(root)).map(|&root| bytes_of(context, root)).sum();
         let mut sweeps = swept(context, operator);
         let laid_out = sparse_rows.into_iter().flat_map(|rows| rows.scattered(context, operator));
-        sweeps.push(row_vectors(context, operator, laid_out));
+        sweeps.extend(sums_by_column(context, operator, laid_out));
         let largest = sweeps.iter().map(|sweep| sweep.bytes).fold(sums, f64::max);
         if largest * work::MAX_PARTIALS as f64 <= LARGE_SUMS {
             return Held { sweeps, private_sums: 0.0 };

@@ -268,10 +268,10 @@ fn rows_of_products_are_stored_and_looked_up() {
     assert_eq!((with_product.non_zeros, by_value.non_zeros), (NON_ZEROS as f64, 0.0));
 }
 
-/// What an operator stores of each row is fetched from beyond the caches of a core where rows are long: sparse ones that are laid
-/// out, rows of products, and sums by column.
+/// Sums by column are fetched from beyond the caches of a core where rows are long: beside them an operator stores sparse rows that
+/// are laid out, and rows of products.
 #[test]
-fn vectors_of_long_rows_leave_the_caches_of_a_core() {
+fn sums_by_column_of_long_rows_leave_the_caches_of_a_core() {
     let read = |cols: u64| {
         let mut d = Dag::default();
         let x = d.sparse("X", 100, cols, 10 * cols);
@@ -293,4 +293,29 @@ fn vectors_of_long_rows_leave_the_caches_of_a_core() {
     assert_close(read(30_000), 0.5 * all(30_000));
     assert_close(read(40_000), all(40_000));
     assert_close(read(50_000), all(50_000));
+}
+
+/// Rows without non-zeros of the matrix at whose non-zeros an operator goes are hardly begun, neither its own nor those beside them.
+#[test]
+fn empty_rows_are_passed_over() {
+    let begun = |non_zeros: u64, template: TemplateType| {
+        let mut d = Dag::default();
+        let (x, y) = (d.sparse("X", ROWS, 100, non_zeros), d.sparse("Y", ROWS, 100, NON_ZEROS));
+        let (product, v) = (d.mult(x, y), d.read("v", 100, 1));
+        let (root, inputs) = match template {
+            TemplateType::Row => (d.matmul(product, v), vec![x, y, v]),
+            _ => (d.op(HopOp::AggUnary(AggOp::Max, Direction::Row), &[product]), vec![x, y]),
+        };
+        let work = vector_of(&d.dag, Some(template), &[product, root], &inputs).work;
+        (work.sparse_rows, work.combined_rows)
+    };
+    for template in [TemplateType::Row, TemplateType::Cell] {
+        let (all, combined) = begun(2 * ROWS, template);
+        assert_eq!(all, 2.0 * ROWS as f64);
+        let (few, few_combined) = begun(ROWS / 5, template);
+        assert_close(few, 0.3 * all);
+        if template == TemplateType::Row {
+            assert_close(few_combined, 0.3 * combined);
+        }
+    }
 }
