@@ -8,7 +8,8 @@
 //! * Classes of operations have different rates; every operator takes a moment to start, so do threads that share its
 //!   work, and each row that a product or an aggregation takes in, which decides where rows are short.
 //! * Sparse matrices count with their stored bytes, a visit of each row and non-zero, and the dense cells fetched for
-//!   these; new ones with a store of each non-zero.
+//!   these; new ones with a store of each non-zero, and results of an input's pattern with their values alone. Fused operators
+//!   pass over rows without non-zeros.
 //! * Row operators over dense rows read a row in their first pass over it, and compute on it in others: how much of either
 //!   the other hides is a fact of the machine. So is how much of writing computation hides where it takes longer than
 //!   reading.
