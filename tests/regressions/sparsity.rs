@@ -258,7 +258,9 @@ fn results_of_all_cells_have_the_format_that_suits_them() {
 fn results_are_stored_block_by_block() {
     const ROWS: usize = 40_001;
     for dense_from in [ROWS / 8, ROWS - ROWS / 8] {
-        let few = |i: usize, j: usize| if i < dense_from && (i * 7 + j * 5) % 9 > 0 { 0.0 } else { mixed(i, j) + 0.5 };
+        let few = |i: usize, j: usize| {
+            if i < dense_from && !(i * 7 + j * 5).is_multiple_of(9) { 0.0 } else { mixed(i, j) + 0.5 }
+        };
         let beside = dense(ROWS, 7, |i, j| mixed(j, i) * 0.5);
         let positive = dense(ROWS, 7, |i, j| mixed(j, i).abs() + 6.0);
         for s in [csr(ROWS, 7, few), csr(ROWS, 7, sparse)] {
