@@ -239,14 +239,18 @@ fn results_of_all_cells_have_the_format_that_suits_them() {
         X = rand(rows=300, cols=200, min=-1, max=1, seed=2)
         P = max(min(S, abs(X)), 0)
         C = ifelse(X > 0.9, X, 0)
-        D = max(S, abs(X))";
+        D = max(S, abs(X))
+        G = rand(rows=1000, cols=600, min=0.1, max=1, sparsity=0.05, seed=3)
+        U = rand(rows=1000, cols=2, min=0.1, max=1, seed=4)
+        V = rand(rows=600, cols=2, min=0.1, max=1, seed=5)
+        L = min(G, abs(U %*% t(V)))";
     let formats = |mode: Mode| {
         let session = Session::new(CompileOptions { mode, ..CompileOptions::default() }).expect("a session");
         let script = session.compile_script("formats", SCRIPT, &[]).expect("it compiles");
         let outcome = session.run(&script, Variables::new(), &mut std::io::sink()).expect("it runs");
-        ["P", "C", "D"].map(|name| outcome.matrix(name).expect("it is a matrix").format())
+        ["P", "C", "D", "L"].map(|name| outcome.matrix(name).expect("it is a matrix").format())
     };
-    let expected = [Format::Sparse, Format::Sparse, Format::Dense];
+    let expected = [Format::Sparse, Format::Sparse, Format::Dense, Format::Sparse];
     for mode in [Mode::Base, Mode::Gen, Mode::GenFuseAll, Mode::GenFuseNoRedundancy] {
         assert_eq!(formats(mode), expected, "{mode:?}");
     }
