@@ -495,8 +495,12 @@ fn outputs_bytes(context: &Context<'_>, operator: &Operator) -> f64 {
 
 /// A basic operator, or one over rows: every input is read whole.
 fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVector {
-    let output = outputs_bytes(context, operator);
     let is_fused = operator.template.is_some();
+    let written = |root: HopId| {
+        let sums = if is_fused { bytes_of_dense_sums(context, root) } else { None };
+        sums.unwrap_or_else(|| expected_output_bytes(context, root))
+    };
+    let output = operator.roots.iter().map(|&root| written(root)).sum();
     let (members, root_id) = (&operator.members, operator.root());
     let basic = (!is_fused).then(|| basic_class(context, root_id));
     let mut work = Work::default();
@@ -636,6 +640,14 @@ fn asks_for_columns(work: &Work, inputs: &[InputRead]) -> bool {
     meets || work.lines > 0.0 || work.joined > 0.0 || work.met > 0.0 || work.moved > 0.0
 }
 
+/// The bytes of what rows are added to, all of it, however few non-zeros the result has in the end; none where each row has a result
+/// of its own.
+fn bytes_of_dense_sums(context: &Context<'_>, root: HopId) -> Option<f64> {
+    let is_left_product = || passes(context, root).is_some_and(|passes| passes.is_sum);
+    let are_sums = is_column_aggregate(context, root) || is_left_product();
+    are_sums.then(|| SCALAR_BYTES * cells(&context.hop(root).size))
+}
+
 /// What an operator over rows holds beside them: right sides, and what it adds up.
 #[derive(Default)]
 struct Held {
@@ -646,9 +658,7 @@ struct Held {
 
 impl Held {
     fn of(context: &Context<'_>, operator: &Operator, sparse_rows: Option<&SparseRows>) -> Held {
-        let is_left_product = |root: HopId| passes(context, root).is_some_and(|passes| passes.is_sum);
-        let adds = |&root: &HopId| is_column_aggregate(context, root) || is_left_product(root);
-        let sums: f64 = operator.roots.iter().filter(|root| adds(root)).map(|&root| bytes_of(context, root)).sum();
+        let sums: f64 = operator.roots.iter().filter_map(|&root| bytes_of_dense_sums(context, root)).sum();
         let mut sweeps = swept(context, operator);
         let laid_out = sparse_rows.into_iter().flat_map(|rows| rows.scattered(context, operator));
         sweeps.extend(sums_by_column(context, operator, laid_out));

@@ -319,3 +319,19 @@ fn empty_rows_are_passed_over() {
         }
     }
 }
+
+/// Rows are added to all cells of `t(X) %*% Y`, however few of them are non-zeros in the end; a basic product of sparse matrices
+/// stores these alone.
+#[test]
+fn sums_of_few_non_zeros_are_written_in_full() {
+    let mut d = Dag::default();
+    let (x, y, u) = (d.sparse("X", ROWS, COLS, 100), d.sparse("Y", ROWS, 8, 100), d.read("u", ROWS, 1));
+    let scaled = d.mult(y, u);
+    let transposed = d.t(x);
+    let root = d.matmul(transposed, scaled);
+    d.dag.hops[root].size = SizeInfo::with_nnz(COLS, 8, 100);
+    let fused = vector_of(&d.dag, Some(TemplateType::Row), &[scaled, transposed, root], &[x, y, u]);
+    let basic = vector_of(&d.dag, None, &[root], &[transposed, scaled]);
+    assert_eq!(fused.output, (COLS * 8 * 8) as f64);
+    assert_eq!(basic.output, d.dag[root].size.bytes().expect("sizes are known") as f64);
+}
