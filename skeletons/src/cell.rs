@@ -33,7 +33,7 @@ pub(crate) fn execute(operator: &Operator<'_>) -> Result<MatrixBlock, SkeletonEr
         COutput::RowAgg(agg, _) => dense_rows(operator, agg),
         COutput::ColAgg(agg, _) => dense_columns(operator, agg),
         COutput::FullAgg(..) => Aggregation::new(operator).over(None).into_block(),
-        COutput::Store(node) if may_leave_few(operator, node) => suited_cells(operator),
+        COutput::Store(node) if may_leave_few(operator, node, [rows, cols]) => suited_cells(operator),
         COutput::Store(_) | COutput::Cumulative(..) => dense_cells(operator),
         COutput::RowProduct { .. } | COutput::TimesFactor(_) | COutput::TransposedTimesFactor(_) => {
             unreachable!("Cell plans have no products")
@@ -62,7 +62,7 @@ fn suited_cells(operator: &Operator<'_>) -> MatrixBlock {
     let (rows, cols, work) = (operator.binding.fit.rows, operator.binding.fit.cols, operator.work(None));
     let tiles = work.tiles();
     let cells_of = |block: usize| tiles.block(block).rows * tiles.block(block).cols;
-    if !cells_of(0).is_multiple_of(cols) || !MatrixBlock::best_format(rows, cols, 0).is_sparse() {
+    if !cells_of(0).is_multiple_of(cols) {
         // Blocks are parts of rows.
         return in_best_format(operator.env, dense_cells(operator));
     }

@@ -66,7 +66,7 @@ impl<'a> Row<'a> {
             return Ok(self.sparse_rows(visited, cols));
         }
         cells(self.operator.binding.fit.rows, cols)?;
-        if self.visited.is_none() && self.may_leave_few() && cols > 1 {
+        if self.visited.is_none() && self.may_leave_few(cols) {
             return Ok(self.suited_rows(cols));
         }
         let work = self.operator.work(self.visited);
@@ -82,10 +82,10 @@ impl<'a> Row<'a> {
         })
     }
 
-    /// Whether rows that are stored may have few non-zeros.
-    fn may_leave_few(&self) -> bool {
-        let plan = self.operator.binding.plan;
-        matches!(plan.outputs[0], COutput::Store(node) if may_leave_few(self.operator, node))
+    /// Whether rows of so many cells that are stored may have few non-zeros.
+    fn may_leave_few(&self, cols: usize) -> bool {
+        let (binding, dims) = (&self.operator.binding, [self.operator.binding.fit.rows, cols]);
+        matches!(binding.plan.outputs[0], COutput::Store(node) if may_leave_few(self.operator, node, dims))
     }
 
     /// One output row for each row, in the format that suits the number of non-zeros.

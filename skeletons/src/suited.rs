@@ -28,13 +28,14 @@ pub(crate) fn suited_rows(
     on_threads_for(env, rows.saturating_mul(cols), || SuitedRows::put_together(env.buffers, dense, blocks))
 }
 
-/// Whether a result that is computed for all cells of whole rows may have few non-zeros, as of an operation by itself: beside a
-/// sparse matrix, and where values are chosen or replaced.
-pub(crate) fn may_leave_few(operator: &Operator<'_>, result: CNodeId) -> bool {
+/// Whether a result of so many rows and columns that is computed for all cells may be stored sparse, as that of an operation by
+/// itself: beside a sparse matrix, and where values are chosen or replaced.
+pub(crate) fn may_leave_few(operator: &Operator<'_>, result: CNodeId, [rows, cols]: [usize; 2]) -> bool {
     let binding = &operator.binding;
     let node = &binding.plan.nodes[result];
     let is_choice = matches!(node, CNode::Ternary(op, ..) if !op.is_sum());
     let is_by_cell = matches!(node, CNode::Unary(..) | CNode::Binary(..) | CNode::Ternary(..));
     let is_sparse = |side: &SideInput<'_>| matches!(side.role, Role::Cell | Role::Row) && side.source.csr().is_some();
-    is_choice || is_by_cell && (binding.main.csr().is_some() || binding.sides.iter().flatten().any(is_sparse))
+    let is_beside_sparse = || binding.main.csr().is_some() || binding.sides.iter().flatten().any(is_sparse);
+    MatrixBlock::best_format(rows, cols, 0).is_sparse() && (is_choice || is_by_cell && is_beside_sparse())
 }

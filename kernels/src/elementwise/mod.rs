@@ -101,16 +101,20 @@ impl<'a> Source<'a> {
         self.is_contiguous(cols) || self.col_stride == 0 && self.row_stride == 0
     }
 
-    /// Rows at this distance, the first of which begins with the value at `start`, as many as so many cells of the result need:
-    /// sparse ones, which are whole, are laid out.
+    /// What so many cells of the result need from `first` on, which begins a row: in rows of `row_cells`, or as one run. Sparse rows,
+    /// which are whole, are laid out.
     fn rows<'b>(
         &'b self,
         context: &KernelContext<'_>,
-        start: usize,
-        row_stride: usize,
+        first: usize,
         cells: usize,
+        row_cells: Option<usize>,
         laid_out: &'b mut Option<Buffer>,
     ) -> Rows<'b> {
+        let (start, row_stride) = match row_cells {
+            Some(row_cells) => (first / row_cells.max(1) * self.row_stride, self.row_stride),
+            None => (first * self.col_stride, 0),
+        };
         let values = match &self.values {
             Values::Constant(value) => &value[..],
             Values::Cells(dense) => &dense.values()[start.min(dense.values().len())..],
@@ -196,26 +200,19 @@ pub fn binary(
         [left, right].iter().any(|operand| matches!(operand, Operand::Matrix(block) if block.format().is_sparse()));
     let [a, b] = [left, right].map(|operand| Source::new(context, operand, rows, cols));
     // Equal shapes and scalars are one long run, however narrow the matrix is.
-    let (height, width) = if a.is_run(cols) && b.is_run(cols) { (1, rows * cols) } else { (rows, cols) };
+    let row_cells = if a.is_run(cols) && b.is_run(cols) { None } else { Some(cols) };
     let compute = |first: usize, out: &mut [f64]| {
-        let len = if height == 1 { out.len() } else { width };
         let mut laid_out = [None, None];
         let [of_a, of_b] = &mut laid_out;
-        let operands = [(&a, of_a), (&b, of_b)].map(|(source, laid_out)| {
-            let (start, row_stride) = match (height, source.col_stride) {
-                (1, 0) => (0, 0),
-                (1, _) => (first, 0),
-                _ => (first / width.max(1) * source.row_stride, source.row_stride),
-            };
-            source.rows(context, start, row_stride, out.len(), laid_out)
-        });
-        binary_rows(context, op, operands, len, out);
+        let operands = [(&a, of_a), (&b, of_b)]
+            .map(|(source, laid_out)| source.rows(context, first, out.len(), row_cells, laid_out));
+        binary_rows(context, op, operands, row_cells.unwrap_or(out.len()), out);
     };
     if was_sparse {
         return Ok(suited_rows(context, rows, cols, |first_row, out| compute(first_row * cols, out)));
     }
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
-    let chunk = if height > 1 { block_rows(rows, cols) * cols } else { block_rows(width, 1) };
+    let chunk = if row_cells.is_some() { block_rows(rows, cols) * cols } else { block_rows(rows * cols, 1) };
     for_each_block(context, result.values_mut(), chunk, |block, out| compute(block * chunk, out));
     Ok(result.into())
 }

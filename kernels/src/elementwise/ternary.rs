@@ -30,18 +30,13 @@ pub fn ternary(
     let [a, b, c] = operands.map(|operand| Source::new(context, operand, rows, cols));
     // Equal shapes and scalars are long runs, however narrow the matrix is.
     let is_flat = [&a, &b, &c].into_iter().all(|source| source.is_run(cols));
+    let row_cells = if is_flat { None } else { Some(cols) };
     let compute = |first: usize, out: &mut [f64]| {
-        let len = if is_flat { out.len() } else { cols };
         let mut laid_out = [None, None, None];
         let [of_a, of_b, of_c] = &mut laid_out;
-        let sources = [(&a, of_a), (&b, of_b), (&c, of_c)].map(|(source, laid_out)| {
-            let (start, row_stride) = match (is_flat, source.col_stride) {
-                (true, 0) => (0, 0),
-                (true, _) => (first, len),
-                (false, _) => (first / cols.max(1) * source.row_stride, source.row_stride),
-            };
-            source.rows(context, start, row_stride, out.len(), laid_out)
-        });
+        let sources = [(&a, of_a), (&b, of_b), (&c, of_c)]
+            .map(|(source, laid_out)| source.rows(context, first, out.len(), row_cells, laid_out));
+        let len = row_cells.unwrap_or(out.len());
         context.primitives.ternary(op, out.len() / len.max(1), len, sources, TileMut::new(out, len));
     };
     // Choices and replacements may leave few cells; sums of dense operands hardly do.

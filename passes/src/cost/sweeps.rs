@@ -74,7 +74,9 @@ pub(super) fn sums_by_column(
         let is_product = passes(context, id).is_some_and(|passes| !passes.is_sum);
         is_product && context.hop(id).size.cols != Some(1)
     };
-    operator.members.iter().find(|id| is_sum(id))?;
+    if !operator.members.iter().any(is_sum) {
+        return None;
+    }
     let stored = laid_out.chain(operator.members.iter().copied().filter(|id| is_sum(id) || is_product(id)));
     let bytes = stored.map(|id| context.hop(id).size.cols.unwrap_or(0) as f64 * SCALAR_BYTES).sum();
     Some(Sweep { bytes, times: 0.0, of: Swept::Vectors })
