@@ -60,6 +60,15 @@ pub fn partial_ranges(rows: usize, cells_per_row: usize) -> usize {
     even_blocks(rows, most_block_rows(cells_per_row)).min(MAX_PARTIALS)
 }
 
+/// Flops for each value that is read beyond which memory waits for what is computed. Up to so many, a large result is best computed
+/// in a cache and copied past it; with more, cells that are written where they belong reach memory meanwhile.
+const FLOPS_PER_READ: f64 = 16.0;
+
+/// Whether operations of so many flops for each cell, which read so many matrices of as many cells, take longer than reading does.
+pub fn outlasts_reading(flops: f64, matrices: usize) -> bool {
+    flops > FLOPS_PER_READ * matrices as f64
+}
+
 /// Rows of fewer values than accumulators have lanes may be narrow: generated code takes the rows of a unit as one run.
 pub const NARROW_ROW: usize = 32;
 

@@ -7,12 +7,19 @@ use crate::KernelContext;
 use fuseline_ir::schedule::Strips;
 use fuseline_ir::work::{self, CELL_BYTES, csr_row_bytes, even_blocks};
 pub(crate) use fuseline_ir::work::{BASIC_BLOCK_CELLS as BLOCK_CELLS, MAX_PARTIALS, most_block_rows};
-use fuseline_matrix::{Buffer, BufferPool, Csr, CsrRows, Dense, Layout, MatrixBlock, StopListener, SuitedRows, strips};
-use fuseline_vecprims::CsrTile;
+use fuseline_matrix::{
+    Buffer, BufferPool, Csr, CsrRows, Dense, Layout, MatrixBlock, StopListener, SuitedRows, count_nonzeros, strips,
+};
+use fuseline_vecprims::{CsrTile, Tile, TileMut};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
+
+/// Cells that are computed at a time where they are read again at once: to be counted, or copied past the caches. They and rows of
+/// operands that are laid out beside them stay in the caches of a core.
+pub(crate) const PART_CELLS: usize = 1 << 13;
 
 /// Rows of even blocks when each row costs `cells_per_row`: a function of the shape alone.
 pub(crate) fn block_rows(rows: usize, cells_per_row: usize) -> usize {
@@ -179,7 +186,8 @@ pub fn in_best_format(context: &KernelContext<'_>, matrix: MatrixBlock) -> Matri
     on_threads_for(context, cells.div_ceil(BLOCK_CELLS), || matrix.in_best_format_in(context.buffers))
 }
 
-/// A matrix in the format that suits its density, of which `each` computes the cells of some rows from one on.
+/// A matrix in the format that suits its density, of which `each` computes the cells of some rows from one on. Cells are computed
+/// where they belong if the last block had many non-zeros, and beside it if it had few: blocks are mostly alike.
 pub(crate) fn suited_rows(
     context: &KernelContext<'_>,
     rows: usize,
@@ -187,18 +195,102 @@ pub(crate) fn suited_rows(
     each: impl Fn(usize, &mut [f64]) + Sync + Send,
 ) -> MatrixBlock {
     let mut dense = Dense::uninit_in(context.buffers, rows, cols);
-    let height = block_rows(rows, cols);
+    let (height, cells) = (block_rows(rows, cols), rows.saturating_mul(cols));
+    let write = PartByPart::new(context, cells, cells_of_rows(cols));
     if !MatrixBlock::best_format(rows, cols, 0).is_sparse() {
-        for_each_block(context, dense.values_mut(), height * cols, |block, cells| each(block * height, cells));
+        for_each_block(context, dense.values_mut(), height * cols, |block, cells| {
+            write.cells(cells, |first, cells| each(block * height + first / cols, cells));
+        });
         return dense.into();
     }
+    let expects_few = AtomicBool::new(true);
     let places = dense.values_mut().chunks_mut(height * cols).enumerate().collect();
     let blocks = map_parts(context, places, |(block, place): (usize, &mut [f64])| {
-        let mut cells = BufferPool::take(context.buffers, place.len());
-        each(block * height, &mut cells);
-        SuitedRows::new(context.buffers, cols, &cells, |cells| place.copy_from_slice(cells))
+        let compute = |first: usize, cells: &mut [f64]| each(block * height + first / cols, cells);
+        let suited = if expects_few.load(Ordering::Relaxed) {
+            let mut cells = BufferPool::take(context.buffers, place.len());
+            write.through(&mut cells, compute);
+            SuitedRows::new(context.buffers, cols, &cells, |cells| write.copy(cells, place))
+        } else {
+            let mut non_zeros = 0;
+            write.cells(place, |first, cells| {
+                compute(first, cells);
+                non_zeros += count_nonzeros(cells);
+            });
+            SuitedRows::in_place(context.buffers, cols, place, non_zeros)
+        };
+        expects_few.store(suited.are_few(), Ordering::Relaxed);
+        suited
     });
     on_threads_for(context, blocks.len(), || SuitedRows::put_together(context.buffers, dense, blocks))
+}
+
+/// Cells of whole rows that are computed at a time.
+pub(crate) fn cells_of_rows(cols: usize) -> usize {
+    (PART_CELLS / cols.max(1)).max(1) * cols
+}
+
+/// Computes the cells of a dense result in blocks of `block` cells, in each so many at a time from one on as `write` says.
+pub(crate) fn write_blocks(
+    context: &KernelContext<'_>,
+    cells: &mut [f64],
+    block: usize,
+    write: &PartByPart<'_>,
+    compute: impl Fn(usize, &mut [f64]) + Sync,
+) {
+    for_each_block(context, cells, block, |number, cells| {
+        write.cells(cells, |first, cells| compute(number * block + first, cells));
+    });
+}
+
+/// How the cells of a dense result are written, some at a time: where they belong or, if the result is larger than the caches,
+/// past them.
+pub(crate) struct PartByPart<'a> {
+    context: &'a KernelContext<'a>,
+    part: usize,
+    streams: bool,
+}
+
+impl<'a> PartByPart<'a> {
+    /// For a result of so many cells, of which so many are written at a time.
+    pub(crate) fn new(context: &'a KernelContext<'a>, cells: usize, part: usize) -> PartByPart<'a> {
+        let streams = context.primitives.isa().streams(cells.saturating_mul(size_of::<f64>()));
+        PartByPart { context, part: part.max(1), streams: streams && part <= BLOCK_CELLS }
+    }
+
+    /// Where each cell takes so many flops, and a value of so many matrices.
+    pub(crate) fn of_flops(self, flops: f64, matrices: usize) -> PartByPart<'a> {
+        PartByPart { streams: self.streams && !work::outlasts_reading(flops, matrices), ..self }
+    }
+
+    /// Computes the cells of a block where they belong.
+    fn through(&self, block: &mut [f64], mut compute: impl FnMut(usize, &mut [f64])) {
+        let parts = block.chunks_mut(self.part).enumerate();
+        parts.for_each(|(number, cells)| compute(number * self.part, cells));
+    }
+
+    /// Computes the cells of a block, which has its place in the result.
+    fn cells(&self, block: &mut [f64], mut compute: impl FnMut(usize, &mut [f64])) {
+        if !self.streams {
+            return self.through(block, compute);
+        }
+        let mut computed = BufferPool::take(self.context.buffers, self.part.min(block.len()));
+        self.through(block, |first, place| {
+            let cells = &mut computed[..place.len()];
+            compute(first, cells);
+            self.copy(cells, place);
+        });
+    }
+
+    /// Copies cells that were computed in a cache to their place in the result.
+    fn copy(&self, cells: &[f64], place: &mut [f64]) {
+        if self.streams {
+            let len = cells.len();
+            self.context.primitives.stream(1, len, Tile::new(cells, len), TileMut::new(place, len));
+        } else {
+            place.copy_from_slice(cells);
+        }
+    }
 }
 
 /// Does this inside of the pool.

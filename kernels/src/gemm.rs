@@ -9,12 +9,12 @@
 //! fused multiply-adds in hardware it rounds twice. These products run on primitives. The crate is called on one
 //! thread for each block of the product.
 
-use fuseline_ir::schedule::product::Extents;
+use fuseline_ir::schedule::product::{Extents, FEW_COLUMNS};
 use fuseline_matrix::Dense;
 use fuseline_matrix::run_context::check_stop;
 use fuseline_vecprims::{Primitives, Tile, TileMut};
 use std::borrow::Cow;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 /// Values of the inner dimension that are summed at most before the sum is added to the output.
 const SLAB: usize = 512;
@@ -67,6 +67,19 @@ impl<'a> Strided<'a> {
             values[col..].iter_mut().step_by(cols).zip(cells).for_each(|(to, &from)| *to = from);
         }
         RowByRow { values: values.into(), stride: cols }
+    }
+
+    /// Whether columns lie row after row, and these on pages of their own: a few rows of them are a few lines of each page.
+    fn lies_apart(&self) -> bool {
+        self.row_stride == 1 && self.col_stride * size_of::<f64>() >= PAGE_BYTES
+    }
+
+    /// The same cells of such a matrix, its columns copied to lie one behind the other.
+    fn gathered(self, rows: usize, cols: usize, copies: &mut Vec<f64>) -> Strided<'_> {
+        copies.clear();
+        copies.reserve(rows * cols);
+        self.values.chunks(self.col_stride).take(cols).for_each(|column| copies.extend_from_slice(&column[..rows]));
+        Strided::rows(copies, rows).transposed()
     }
 
     /// Whether all cells of a `rows` x `cols` matrix lie within the values.
@@ -160,6 +173,7 @@ fn slab_by_slab(primitives: &Primitives, out: &mut Output<'_>, extents: Extents,
     assert!(out.covers(rows, cols), "the output covers the product");
     assert!(factors.cover(extents), "operands cover the product");
     let on_primitives = is_left_to_primitives(extents);
+    let mut copies = Vec::new();
     for slab in slabs(inner) {
         check_stop();
         let (adds, extents) = (adds || slab.start > 0, Extents { rows, inner: slab.len(), cols });
@@ -168,12 +182,16 @@ fn slab_by_slab(primitives: &Primitives, out: &mut Output<'_>, extents: Extents,
             with_primitives(primitives, out, extents, factors, adds);
             continue;
         }
-        for (rows, cols) in parts(extents) {
+        let is_gathered = factors.left.lies_apart() && extents.inner >= GATHERED_PAGES && GATHERED_COLS.contains(&cols);
+        let most_cells = if is_gathered { GATHERED_CELLS * cols } else { MOST_AT_ONCE };
+        for (rows, cols) in parts(extents, most_cells / extents.inner) {
             check_stop();
             let values = &mut out.values[rows.start * out.stride + cols.start..];
             let factors = factors.starting_at(rows.start, cols.start, 0);
             let extents = Extents { rows: rows.len(), cols: cols.len(), ..extents };
-            with_library(&mut Output::new(values, out.stride), extents, factors, adds);
+            let Factors { left, .. } = factors;
+            let left = if is_gathered { left.gathered(extents.rows, extents.inner, &mut copies) } else { left };
+            with_library(&mut Output::new(values, out.stride), extents, Factors { left, ..factors }, adds);
         }
     }
 }
@@ -193,13 +211,25 @@ fn even_ranges(length: usize, most: usize) -> impl Iterator<Item = Range<usize>>
 /// Multiply-adds of a call of the library at most: some 20 ms, in which no request to stop is heard.
 const MOST_AT_ONCE: usize = 1 << 28;
 
+/// Cells of the left side that are copied for a product with few columns where they lie apart: they stay in a core's caches.
+const GATHERED_CELLS: usize = 1 << 16;
+
+/// Columns for which such cells are copied: for more the library does so itself, and products with fewer do not come here but for
+/// those of few cells, which parts are not to be.
+const GATHERED_COLS: RangeInclusive<usize> = FEW_COLUMNS + 1..=64;
+
+/// Pages that are read side by side from which on cells are copied: memory follows fewer by itself.
+const GATHERED_PAGES: usize = 64;
+
+/// Bytes of a page, the smallest that there is.
+const PAGE_BYTES: usize = 4096;
+
 /// Columns that a part of a product has where it has not all of them, but for evenness.
 const PART_COLS: usize = 1024;
 
-/// The rows and columns of the parts that the library makes of the product of a slab, each in one call: so many cells that it
-/// sums all of them in order, as it would those of the whole.
-fn parts(Extents { rows, inner, cols }: Extents) -> impl Iterator<Item = (Range<usize>, Range<usize>)> {
-    let most_cells = MOST_AT_ONCE / inner.max(1);
+/// The rows and columns of the parts that the library makes of the product of a slab, each in one call of at most so many cells:
+/// so many that it sums all of them in order, as it would those of the whole.
+fn parts(Extents { rows, cols, .. }: Extents, most_cells: usize) -> impl Iterator<Item = (Range<usize>, Range<usize>)> {
     let most_cols = (most_cells / rows).max(PART_COLS).min(cols);
     let most_rows = (most_cells / most_cols).max(1);
     even_ranges(cols, most_cols)
@@ -367,7 +397,7 @@ mod tests {
     fn parts_sum_alike() {
         let extents = Extents { rows: 2000, inner: 100, cols: 1500 };
         let (left, right) = (noise(extents.rows, extents.inner, 1), noise(extents.inner, extents.cols, 2));
-        assert_eq!(parts(extents).count(), 2);
+        assert_eq!(parts(extents, MOST_AT_ONCE / extents.inner).count(), 2);
         let mut out = vec![0.0; extents.rows * extents.cols];
         let output = Output::new(&mut out, extents.cols);
         gemm_into(primitives(Isa::detect()), output, extents, Strided::of(&left), Strided::of(&right));
@@ -378,13 +408,31 @@ mod tests {
         }
     }
 
+    /// Where rows of the left side lie on pages of their own, and the product has few columns, parts of them are copied.
+    #[test]
+    fn gathered_rows_sum_alike() {
+        for (rows, inner, cols) in [(1500, 100, 9), (1031, 513, 64), (700, 63, 17)] {
+            let (left, right) = (noise(inner, rows, 1), noise(inner, cols, 2));
+            assert!(Strided::of(&left).transposed().lies_apart());
+            let mut out = vec![0.0; rows * cols];
+            let extents = Extents { rows, inner, cols };
+            let sides = (Strided::of(&left).transposed(), Strided::of(&right));
+            gemm_into(primitives(Isa::detect()), Output::new(&mut out, cols), extents, sides.0, sides.1);
+            for (place, sum) in out.iter().enumerate() {
+                let (i, j) = (place / cols, place % cols);
+                let expected = cell(None, inner, |k| left.get(k, i), |k| right.get(k, j));
+                assert_eq!(sum.to_bits(), expected.to_bits(), "{extents:?}: {i}, {j}");
+            }
+        }
+    }
+
     #[test]
     fn parts_cover_a_product_and_are_large_and_short() {
         for (rows, cols) in [(2, 300), (200, 200), (2, 10_000_000), (10_000_000, 2), (100_000, 100_000), (513, 1025)] {
             for inner in [3, 77, SLAB] {
                 let mut cells = 0;
                 let whole = Extents { rows, inner, cols };
-                for (part_rows, part_cols) in parts(whole) {
+                for (part_rows, part_cols) in parts(whole, MOST_AT_ONCE / whole.inner.max(1)) {
                     let (height, width) = (part_rows.len(), part_cols.len());
                     assert!(height * width * inner <= MOST_AT_ONCE, "{whole:?}: {height} x {width}");
                     assert!(height > 1 && width > 1 && height * width > FEW_CELLS, "{whole:?}: {height} x {width}");

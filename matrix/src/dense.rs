@@ -195,6 +195,6 @@ impl PartialEq for Dense {
 }
 
 /// The number of values that are not equal to zero; NaN counts.
-pub(crate) fn count_nonzeros<T: Pod + PartialEq>(values: &[T]) -> usize {
+pub fn count_nonzeros<T: Pod + PartialEq>(values: &[T]) -> usize {
     values.iter().filter(|&&value| value != T::zeroed()).count()
 }

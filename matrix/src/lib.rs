@@ -34,7 +34,7 @@ pub use budget::{Budget, Exhausted, MemoryKind, Reservation};
 pub use buffer::{Buffer, BufferPool, PoolStatistics};
 pub use collected::{Collected, Part, Tally, copied_text};
 pub use csr::{Csr, CsrRows, JoinedCells, SparseRow, ones_if_at_most};
-pub use dense::Dense;
+pub use dense::{Dense, count_nonzeros};
 pub use error::{BorrowError, CsrError};
 pub use frame::{Column, Frame, FrameError};
 pub use growing::{Growing, TextBuffer};

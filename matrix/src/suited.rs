@@ -19,13 +19,23 @@ pub struct SuitedRows {
 impl SuitedRows {
     /// The rows with these cells, which `write` puts where they belong among all cells if not few of them are non-zeros.
     pub fn new(pool: &Arc<BufferPool>, cols: usize, cells: &[f64], write: impl FnOnce(&[f64])) -> Self {
-        let (rows, non_zeros) = (cells.len() / cols.max(1), count_nonzeros(cells));
-        let are_few = is_sparse(rows, cols, non_zeros);
-        let stored = are_few.then(|| StoredRows::of_cells(pool, cols, cells, non_zeros));
-        if !are_few {
+        let suited = SuitedRows::in_place(pool, cols, cells, count_nonzeros(cells));
+        if !suited.are_few() {
             write(cells);
         }
+        suited
+    }
+
+    /// The rows with these cells, so many of them non-zeros, which lie where they belong among all cells.
+    pub fn in_place(pool: &Arc<BufferPool>, cols: usize, cells: &[f64], non_zeros: usize) -> Self {
+        let rows = cells.len() / cols.max(1);
+        let stored = is_sparse(rows, cols, non_zeros).then(|| StoredRows::of_cells(pool, cols, cells, non_zeros));
         SuitedRows { rows, non_zeros, stored }
+    }
+
+    /// Whether few of the cells are non-zeros, so that these are stored alone.
+    pub fn are_few(&self) -> bool {
+        self.stored.is_some()
     }
 
     /// The matrix of these blocks below each other, in the format that suits it; cells that were written lie in `dense`, as large

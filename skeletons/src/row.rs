@@ -15,6 +15,7 @@ use crate::row_output::RowOutput;
 use crate::suited::{may_leave_few, suited_rows};
 use crate::visited::VisitedRows;
 use crate::work::Work;
+use crate::write::{TileShape, Write};
 use fuseline_ir::cplan::{COutput, RowType, Variant};
 use fuseline_matrix::{Buffer, Csr, CsrRows, Dense, MatrixBlock};
 use smallvec::SmallVec;
@@ -72,9 +73,10 @@ impl<'a> Row<'a> {
         let work = self.operator.work(self.visited);
         let visited_rows = self.operator.binding.fit.rows - self.skipped_rows();
         let mut out = Dense::uninit_in(self.operator.env.buffers, visited_rows, cols);
+        let write = Write::to(self.operator, &out);
         let block_cells = |block| work.block_rows(block).len() * cols;
         run_blocks(self.operator, &mut out, block_cells, work.len(), |workspace, block, part| {
-            self.run_units(&work, workspace, block, cols, part);
+            self.run_units(&work, workspace, block, write, Output { values: part, row_stride: cols });
         });
         Ok(match self.visited {
             Some(visited) => expand_rows(self.operator.env, out, visited, 0.0).into(),
@@ -94,17 +96,19 @@ impl<'a> Row<'a> {
         let heights = (0..work.len()).map(|block| work.block_rows(block).len());
         let dims = [self.operator.binding.fit.rows, cols];
         suited_rows(self.operator, dims, heights, |workspace, block, cells| {
-            self.run_units(&work, workspace, block, cols, cells);
+            let output = Output { values: cells, row_stride: cols };
+            self.run_units(&work, workspace, block, Write::Through, output);
         })
     }
 
     /// Computes the rows of a block.
-    fn run_units(&self, work: &Work<'_>, workspace: &mut Workspace, block: usize, cols: usize, cells: &mut [f64]) {
-        let first_row = work.block_rows(block).start;
+    fn run_units(&self, work: &Work<'_>, workspace: &mut Workspace, block: usize, write: Write, out: Output<'_>) {
+        let (first_row, cols) = (work.block_rows(block).start, out.row_stride);
         work.for_each_unit(block, |unit| {
             let rows = unit.rows();
-            let values = &mut cells[(rows.start - first_row) * cols..(rows.end - first_row) * cols];
-            self.operator.genexec(&mut workspace.layout, unit, &mut [Output { values, row_stride: cols }]);
+            let values = &mut out.values[(rows.start - first_row) * cols..(rows.end - first_row) * cols];
+            let shape = TileShape { rows: rows.len(), cols };
+            write.unit(self.operator, &mut workspace.layout, unit, shape, Output { values, row_stride: cols });
         });
     }
 

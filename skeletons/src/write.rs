@@ -1,16 +1,16 @@
-//! How units write the cells of a dense output: where these belong or, if the output is larger than the caches, past them.
+//! How units write the cells of a dense output: where these belong or, if the output is larger than the caches and little is
+//! computed, past them.
 
 use crate::abi::Output;
 use crate::operator::{Operator, UnitLayout};
+use crate::roles::Role;
+use crate::side::SideInput;
 use crate::work::UnitOf;
-use fuseline_ir::cplan::COutput;
-use fuseline_ir::schedule::{LINE_BYTES, Tile};
+use fuseline_ir::cplan::{CNode, COutput};
+use fuseline_ir::schedule::Tile;
+use fuseline_ir::work::outlasts_reading;
 use fuseline_matrix::{Buffer, Dense};
-use fuseline_vecprims::{Isa, Tile as Cells, TileMut};
-
-/// Bytes from which on an output is written past the caches, where it would not stay anyway: its lines are not read before
-/// they are written.
-const STREAMED: usize = 64 << 20;
+use fuseline_vecprims::{Tile as Cells, TileMut};
 
 /// The cells that a unit gives.
 #[derive(Clone, Copy, Debug)]
@@ -41,14 +41,12 @@ impl Write {
             // Read again at once.
             return Write::Through;
         }
-        Write::of(operator.env.primitives.isa(), size_of_val(out.values()))
-    }
-
-    /// The way to so many bytes with the registers of this instruction set.
-    fn of(isa: Isa, bytes: usize) -> Write {
-        // Lines that come in two halves are as fast to write through, without the copy.
-        let writes_lines = isa.lanes() * size_of::<f64>() >= LINE_BYTES;
-        if writes_lines && bytes >= STREAMED { Write::Past } else { Write::Through }
+        let binding = &operator.binding;
+        let flops = binding.plan.nodes.values().map(CNode::flops).sum();
+        let is_large = |side: &&SideInput<'_>| matches!(side.role, Role::Cell | Role::Row);
+        let matrices = 1 + binding.sides.iter().flatten().filter(is_large).count();
+        let streams = operator.env.primitives.isa().streams(size_of_val(out.values()));
+        if streams && !outlasts_reading(flops, matrices) { Write::Past } else { Write::Through }
     }
 
     /// Computes a unit that gives cells of this shape of `out`.
@@ -82,17 +80,5 @@ impl Write {
                 operator.env.primitives.stream(rows, cols, Cells::new(cells, cols), TileMut::new(out, cols));
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn large_outputs_are_written_past_the_caches_by_whole_lines() {
-        let ways = |bytes| [Isa::Avx512, Isa::Avx2, Isa::Portable].map(|isa| Write::of(isa, bytes));
-        assert_eq!(ways(STREAMED), [Write::Past, Write::Through, Write::Through]);
-        assert_eq!(ways(STREAMED - 1), [Write::Through; 3]);
     }
 }

@@ -3,6 +3,13 @@
 use std::fmt;
 use std::str::FromStr;
 
+/// Bytes from which on a result is written past the caches, where it would not stay anyway: its lines are not read before they
+/// are written.
+const STREAMED: usize = 64 << 20;
+
+/// Bytes of a cache line.
+const LINE_BYTES: usize = 64;
+
 /// An instruction set with primitives of its own. All of them give the same bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Isa {
@@ -44,6 +51,13 @@ impl Isa {
             Isa::Avx2 => 4,
             Isa::Portable => 2,
         }
+    }
+
+    /// Whether a result of so many bytes is best computed in a cache, part by part, and copied past it.
+    pub fn streams(self, bytes: usize) -> bool {
+        // Lines that come in two halves are as fast to write through, without the copy.
+        let writes_lines = self.lanes() * size_of::<f64>() >= LINE_BYTES;
+        writes_lines && bytes >= STREAMED
     }
 
     /// The name, as options and plan-cache keys spell it.
@@ -94,5 +108,17 @@ impl FromStr for Isa {
             .copied()
             .find(|isa| isa.name() == text)
             .ok_or_else(|| format!("`{text}` is no instruction set (avx512, avx2, portable)"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_results_are_written_past_the_caches_by_whole_lines() {
+        let sets = |bytes| Isa::ALL.iter().copied().filter(|isa| isa.streams(bytes)).collect::<Vec<_>>();
+        assert_eq!(sets(STREAMED), [Isa::Avx512]);
+        assert_eq!(sets(STREAMED - 1), []);
     }
 }

@@ -17,7 +17,10 @@ pub(crate) use sparse::{RowReader, zeros_stay};
 pub use ternary::ternary;
 pub(crate) use union::union_row;
 
-use crate::blocks::{BLOCK_CELLS, block_rows, for_each_block, in_best_format, on_threads_for, suited_rows};
+use crate::blocks::{
+    BLOCK_CELLS, PART_CELLS, PartByPart, block_rows, cells_of_rows, in_best_format, on_threads_for, suited_rows,
+    write_blocks,
+};
 use crate::{KernelContext, KernelError, Operand};
 use fuseline_ir::ops::{BinaryOp, UnaryOp, UnaryZero};
 use fuseline_matrix::{Buffer, BufferPool, Csr, Dense, Layout, MatrixBlock};
@@ -48,8 +51,9 @@ pub fn unary(context: &KernelContext<'_>, op: UnaryOp, matrix: &MatrixBlock) -> 
 
 fn map_run(context: &KernelContext<'_>, op: UnaryOp, values: &[f64], out: &mut [f64]) {
     let length = block_rows(out.len(), 1);
-    for_each_block(context, out, length, |block, out| {
-        let (start, len) = (block * length, out.len());
+    let write = PartByPart::new(context, out.len(), PART_CELLS).of_flops(op.flops(), 1);
+    write_blocks(context, out, length, &write, |start, out| {
+        let len = out.len();
         let run = Tile::new(&values[start..start + len], len);
         context.primitives.unary(op, 1, len, run, TileMut::new(out, len));
     });
@@ -212,8 +216,13 @@ pub fn binary(
         return Ok(suited_rows(context, rows, cols, |first_row, out| compute(first_row * cols, out)));
     }
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
-    let chunk = if row_cells.is_some() { block_rows(rows, cols) * cols } else { block_rows(rows * cols, 1) };
-    for_each_block(context, result.values_mut(), chunk, |block, out| compute(block * chunk, out));
+    let [block, part] = match row_cells {
+        Some(_) => [block_rows(rows, cols) * cols, cells_of_rows(cols)],
+        None => [block_rows(rows * cols, 1), PART_CELLS],
+    };
+    let operands = [&a, &b].into_iter().filter(|source| source.is_contiguous(cols)).count();
+    let write = PartByPart::new(context, rows * cols, part).of_flops(op.flops(), operands);
+    write_blocks(context, result.values_mut(), block, &write, compute);
     Ok(result.into())
 }
 

@@ -1,7 +1,7 @@
 //! An operation of each cell of a column with each cell of a row.
 
 use super::sparse::zeros_stay;
-use crate::blocks::{block_rows, build_csr, for_each_block, in_best_format};
+use crate::blocks::{PartByPart, block_rows, build_csr, cells_of_rows, in_best_format, write_blocks};
 use crate::{KernelContext, KernelError, Operand, push_nonzero};
 use fuseline_ir::ops::BinaryOp;
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
@@ -38,9 +38,10 @@ pub fn outer(
     let (u, v) = (column.to_dense(), row.to_dense());
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
     let step = block_rows(rows, cols);
-    for_each_block(context, result.values_mut(), step * cols, |block, out| {
+    let write = PartByPart::new(context, rows * cols, cells_of_rows(cols)).of_flops(op.flops(), 1);
+    write_blocks(context, result.values_mut(), step * cols, &write, |first, out| {
         let tile_rows = out.len() / cols.max(1);
-        let (a, b) = (Tile::new(&u.values()[block * step..], 1), Tile::new(v.values(), 0));
+        let (a, b) = (Tile::new(&u.values()[first / cols.max(1)..], 1), Tile::new(v.values(), 0));
         context.primitives.binary(op, Form::ScalarVect, tile_rows, cols, a, b, TileMut::new(out, cols));
     });
     let result = MatrixBlock::from(result);

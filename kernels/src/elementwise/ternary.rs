@@ -2,7 +2,9 @@
 
 use super::pattern::{filled, over_pattern};
 use super::{Source, broadcast, single_as_scalar, sparse};
-use crate::blocks::{BLOCK_CELLS, block_rows, for_each_block, in_best_format, suited_rows};
+use crate::blocks::{
+    BLOCK_CELLS, PART_CELLS, PartByPart, block_rows, cells_of_rows, in_best_format, suited_rows, write_blocks,
+};
 use crate::{KernelContext, KernelError, Operand};
 use fuseline_ir::ops::TernaryOp;
 use fuseline_matrix::{Csr, Dense, MatrixBlock};
@@ -44,8 +46,9 @@ pub fn ternary(
         return Ok(suited_rows(context, rows, cols, |first_row, out| compute(first_row * cols, out)));
     }
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
-    let chunk = if is_flat { BLOCK_CELLS } else { block_rows(rows, cols) * cols };
-    for_each_block(context, result.values_mut(), chunk, |block, out| compute(block * chunk, out));
+    let [block, part] =
+        if is_flat { [BLOCK_CELLS, PART_CELLS] } else { [block_rows(rows, cols) * cols, cells_of_rows(cols)] };
+    write_blocks(context, result.values_mut(), block, &PartByPart::new(context, rows * cols, part), compute);
     Ok(result.into())
 }
 

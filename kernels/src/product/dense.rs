@@ -2,7 +2,10 @@
 
 use super::accumulate;
 use crate::KernelContext;
-use crate::blocks::{add_to, block_rows, even_ranges, for_each_block, partial_ranges, sum_strips};
+use crate::blocks::{
+    PartByPart, add_to, block_rows, cells_of_rows, even_ranges, for_each_block, partial_ranges, sum_strips,
+    write_blocks,
+};
 use crate::gemm::{Output, Strided, gemm_into};
 use fuseline_ir::schedule::Strips;
 use fuseline_ir::schedule::product::{Extents, PackedBlocks, ProductLoop};
@@ -103,9 +106,10 @@ fn short(context: &KernelContext<'_>, left: &Dense, cols: usize, factor: &[f64])
     let (rows, inner) = (left.rows(), left.cols());
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
     let step = block_rows(rows, inner * cols);
-    for_each_block(context, result.values_mut(), step * cols, |block, out| {
-        let (start, rows) = (block * step * inner, out.len() / cols);
-        let a = Tile::new(&left.values()[start..], inner);
+    let write = PartByPart::new(context, rows * cols, cells_of_rows(cols));
+    write_blocks(context, result.values_mut(), step * cols, &write, |first, out| {
+        let rows = out.len() / cols;
+        let a = Tile::new(&left.values()[first / cols * inner..], inner);
         context.primitives.vect_mat_mult(rows, inner, cols, a, factor, TileMut::new(out, cols));
     });
     result

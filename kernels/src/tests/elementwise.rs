@@ -248,3 +248,55 @@ fn strict_arithmetic_keeps_what_zeros_would_annihilate() {
         }
     }
 }
+
+/// Results larger than the caches are computed part by part, and copied past these where a processor writes whole lines.
+#[test]
+fn large_results_equal_the_scalar_reference() {
+    let (rows, cols) = (3001, 2801);
+    assert!(rows * cols * size_of::<f64>() >= 64 << 20);
+    let x = MatrixBlock::from(Dense::from_fn(rows, cols, |i, j| (i * 7 + j * 3) as f64 - 9000.0));
+    let (row, column) = (matrix(1, cols, 9, 1), matrix(rows, 1, 9, 2));
+    let sparse = matrix(rows, cols, 1, 3).in_best_format();
+    assert!(sparse.format().is_sparse());
+    let three = |operation: &dyn Fn(&KernelContext<'_>) -> MatrixBlock| with_each_pool(operation).nth(2).unwrap();
+    let check = |result: MatrixBlock, expected: &dyn Fn(usize, usize) -> f64| {
+        assert_eq!(result.dims(), (rows, cols));
+        let dense = result.to_dense();
+        let differs = |&cell: &usize| dense.values()[cell].to_bits() != expected(cell / cols, cell % cols).to_bits();
+        assert_eq!((0..rows * cols).find(differs), None);
+    };
+    let [of_x, of_row, of_column, of_sparse] = [&x, &row, &column, &sparse].map(Operand::Matrix);
+    for op in [UnaryOp::Abs, UnaryOp::Sqrt] {
+        check(three(&|context| unary(context, op, &x)), &|i, j| op.eval(x.get(i, j)));
+    }
+    let sum = |right: Operand<'_>| three(&|context| binary(context, BinaryOp::Plus, of_x, right).unwrap());
+    check(sum(of_x), &|i, j| x.get(i, j) + x.get(i, j));
+    check(sum(of_row), &|i, j| x.get(i, j) + row.get(0, j));
+    check(sum(of_column), &|i, j| x.get(i, j) + column.get(i, 0));
+    check(sum(of_sparse), &|i, j| x.get(i, j) + sparse.get(i, j));
+    let scaled = three(&|context| ternary(context, TernaryOp::PlusMult, [of_x, of_row, of_column]).unwrap());
+    check(scaled, &|i, j| TernaryOp::PlusMult.eval(x.get(i, j), row.get(0, j), column.get(i, 0)));
+    check(three(&|context| outer(context, BinaryOp::Max, &column, &row).unwrap()), &|i, j| {
+        BinaryOp::Max.eval(column.get(i, 0), row.get(0, j))
+    });
+}
+
+/// Blocks of rows with few non-zeros among blocks with many, whichever a thread expects.
+#[test]
+fn blocks_that_differ_from_the_last_one_keep_their_cells() {
+    let (rows, cols) = (1600, 1000);
+    let of = |is_few: &dyn Fn(usize) -> bool| {
+        let cell = |i: usize, j: usize| if is_few(i / 64) && !j.is_multiple_of(50) { 0.0 } else { (i + j + 1) as f64 };
+        MatrixBlock::from(Dense::from_fn(rows, cols, cell))
+    };
+    let floor = matrix(rows, cols, 1, 1).in_best_format();
+    assert!(floor.format().is_sparse());
+    for few_of_three in 0..=3 {
+        let x = of(&|block| block % 3 < few_of_three);
+        let operands = [&x, &floor].map(Operand::Matrix);
+        let largest = run(|context| binary(context, BinaryOp::Max, operands[0], operands[1]).unwrap());
+        assert_cells(&largest, rows, cols, |i, j| BinaryOp::Max.eval(x.get(i, j), floor.get(i, j)));
+        let cells = largest.to_dense().into_owned();
+        assert_eq!(largest.format(), MatrixBlock::from(cells).in_best_format().format());
+    }
+}

@@ -332,7 +332,9 @@ impl<'a> CellPass<'a> {
     fn count_combined(&self, context: &Context<'_>, inputs: &[InputRead], work: &mut Work) {
         let is_walked =
             |read: &&InputRead| stored_rows(context, read.id) > 0.0 && context.hop(read.id).size.same_dims(&self.space);
-        if inputs.iter().filter(is_walked).count() < 2 {
+        // What is laid out for all cells is read one by one.
+        let is_laid_out = self.driver.is_none() && self.visited.is_empty();
+        if is_laid_out || inputs.iter().filter(is_walked).count() < 2 {
             return;
         }
         let joins = self.visited.len() > 1;

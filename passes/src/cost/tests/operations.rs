@@ -383,6 +383,22 @@ fn joined_results_are_stored_with_their_zeros() {
     assert_close(moved(None) - moved(Some(TemplateType::Cell)), 30_000.0);
 }
 
+/// Rows of several sparse matrices are combined where non-zeros are visited, and read one by one where they are laid out for all
+/// cells.
+#[test]
+fn rows_that_are_laid_out_are_not_combined() {
+    let mut d = Dag::default();
+    let (x, y) = (d.sparse("X", 1000, 1000, 10_000), d.sparse("Y", 1000, 1000, 20_000));
+    let (one, two) = (d.number(1.0), d.number(2.0));
+    let (filled, doubled) = (d.plus(x, one), d.mult(x, two));
+    let (all, some) = (d.plus(filled, y), d.plus(doubled, y));
+    let work = |members: &[HopId]| vector_of(&d.dag, Some(TemplateType::Cell), members, &[x, y]).work;
+    let [all, some] = [work(&[filled, all]), work(&[doubled, some])];
+    assert_eq!([all.joined, all.met, all.combined_rows], [0.0; 3]);
+    assert!(all.moved > 0.0 && all.non_zeros == 30_000.0);
+    assert!(some.joined == 30_000.0 && some.combined_rows > 0.0);
+}
+
 /// Threads share products by rows, or by a long inner dimension.
 #[test]
 fn products_are_shared_by_rows() {
