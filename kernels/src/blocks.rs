@@ -186,27 +186,25 @@ pub fn in_best_format(context: &KernelContext<'_>, matrix: MatrixBlock) -> Matri
     on_threads_for(context, cells.div_ceil(BLOCK_CELLS), || matrix.in_best_format_in(context.buffers))
 }
 
-/// A matrix in the format that suits its density, of which `each` computes the cells of some rows from one on. Cells are computed
-/// where they belong if the last block had many non-zeros, and beside it if it had few: blocks are mostly alike.
+/// A matrix in the format that suits its density, of which `compute` gives the cells of some rows from one cell on. Cells are
+/// computed where they belong if the last block had many non-zeros, and beside it if it had few: blocks are mostly alike.
 pub(crate) fn suited_rows(
     context: &KernelContext<'_>,
     rows: usize,
     cols: usize,
-    each: impl Fn(usize, &mut [f64]) + Sync + Send,
+    compute: impl Fn(usize, &mut [f64]) + Sync + Send,
 ) -> MatrixBlock {
     let mut dense = Dense::uninit_in(context.buffers, rows, cols);
-    let (height, cells) = (block_rows(rows, cols), rows.saturating_mul(cols));
-    let write = PartByPart::new(context, cells, cells_of_rows(cols));
+    let block = block_rows(rows, cols) * cols;
+    let write = PartByPart::new(context, rows * cols, cells_of_rows(cols));
     if !MatrixBlock::best_format(rows, cols, 0).is_sparse() {
-        for_each_block(context, dense.values_mut(), height * cols, |block, cells| {
-            write.cells(cells, |first, cells| each(block * height + first / cols, cells));
-        });
+        write_blocks(context, dense.values_mut(), block, &write, compute);
         return dense.into();
     }
     let expects_few = AtomicBool::new(true);
-    let places = dense.values_mut().chunks_mut(height * cols).enumerate().collect();
-    let blocks = map_parts(context, places, |(block, place): (usize, &mut [f64])| {
-        let compute = |first: usize, cells: &mut [f64]| each(block * height + first / cols, cells);
+    let places = dense.values_mut().chunks_mut(block).enumerate().collect();
+    let blocks = map_parts(context, places, |(number, place): (usize, &mut [f64])| {
+        let compute = |first: usize, cells: &mut [f64]| compute(number * block + first, cells);
         let suited = if expects_few.load(Ordering::Relaxed) {
             let mut cells = BufferPool::take(context.buffers, place.len());
             write.through(&mut cells, compute);

@@ -74,7 +74,7 @@ impl<'a> Strided<'a> {
         self.row_stride == 1 && self.col_stride * size_of::<f64>() >= PAGE_BYTES
     }
 
-    /// The same cells of such a matrix, its columns copied to lie one behind the other.
+    /// Copies of the columns of such a matrix, one behind the other.
     fn gathered(self, rows: usize, cols: usize, copies: &mut Vec<f64>) -> Strided<'_> {
         copies.clear();
         copies.reserve(rows * cols);
@@ -189,8 +189,10 @@ fn slab_by_slab(primitives: &Primitives, out: &mut Output<'_>, extents: Extents,
             let values = &mut out.values[rows.start * out.stride + cols.start..];
             let factors = factors.starting_at(rows.start, cols.start, 0);
             let extents = Extents { rows: rows.len(), cols: cols.len(), ..extents };
-            let Factors { left, .. } = factors;
-            let left = if is_gathered { left.gathered(extents.rows, extents.inner, &mut copies) } else { left };
+            let left = match is_gathered {
+                true => factors.left.gathered(extents.rows, extents.inner, &mut copies),
+                false => factors.left,
+            };
             with_library(&mut Output::new(values, out.stride), extents, Factors { left, ..factors }, adds);
         }
     }

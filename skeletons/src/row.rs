@@ -76,7 +76,7 @@ impl<'a> Row<'a> {
         let write = Write::to(self.operator, &out);
         let block_cells = |block| work.block_rows(block).len() * cols;
         run_blocks(self.operator, &mut out, block_cells, work.len(), |workspace, block, part| {
-            self.run_units(&work, workspace, block, write, Output { values: part, row_stride: cols });
+            self.run_units(&work, workspace, block, write, part);
         });
         Ok(match self.visited {
             Some(visited) => expand_rows(self.operator.env, out, visited, 0.0).into(),
@@ -96,17 +96,16 @@ impl<'a> Row<'a> {
         let heights = (0..work.len()).map(|block| work.block_rows(block).len());
         let dims = [self.operator.binding.fit.rows, cols];
         suited_rows(self.operator, dims, heights, |workspace, block, cells| {
-            let output = Output { values: cells, row_stride: cols };
-            self.run_units(&work, workspace, block, Write::Through, output);
+            self.run_units(&work, workspace, block, Write::Through, cells);
         })
     }
 
     /// Computes the rows of a block.
-    fn run_units(&self, work: &Work<'_>, workspace: &mut Workspace, block: usize, write: Write, out: Output<'_>) {
-        let (first_row, cols) = (work.block_rows(block).start, out.row_stride);
+    fn run_units(&self, work: &Work<'_>, workspace: &mut Workspace, block: usize, write: Write, cells: &mut [f64]) {
+        let (first_row, cols) = (work.block_rows(block).start, self.outputs[0].cells_per_row());
         work.for_each_unit(block, |unit| {
             let rows = unit.rows();
-            let values = &mut out.values[(rows.start - first_row) * cols..(rows.end - first_row) * cols];
+            let values = &mut cells[(rows.start - first_row) * cols..(rows.end - first_row) * cols];
             let shape = TileShape { rows: rows.len(), cols };
             write.unit(self.operator, &mut workspace.layout, unit, shape, Output { values, row_stride: cols });
         });

@@ -31,7 +31,7 @@ const FACTOR_ROWS: usize = 128;
 /// The most rows of a unit: bounds what is laid out per row.
 pub const MAX_UNIT_ROWS: usize = 4096;
 /// Bytes of a cache line.
-pub const LINE_BYTES: usize = 64;
+const LINE_BYTES: usize = 64;
 /// Cells of a cache line.
 const LINE_CELLS: usize = LINE_BYTES / size_of::<f64>();
 /// Rows that some primitives take at once.

@@ -24,7 +24,7 @@ use crate::work::{
 };
 pub use access::{Access, Extent};
 use dense::few_long_rows;
-pub use dense::{DensePartition, LINE_BYTES, MAX_UNIT_ROWS, Tile, WholeRows};
+pub use dense::{DensePartition, MAX_UNIT_ROWS, Tile, WholeRows};
 pub use sparse::{Runs, Segment, SparsePartition, SparseRows};
 use std::fmt;
 pub use strips::Strips;

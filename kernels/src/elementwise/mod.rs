@@ -202,28 +202,42 @@ pub fn binary(
     }
     let was_sparse =
         [left, right].iter().any(|operand| matches!(operand, Operand::Matrix(block) if block.format().is_sparse()));
-    let [a, b] = [left, right].map(|operand| Source::new(context, operand, rows, cols));
+    let sources = [left, right].map(|operand| Source::new(context, operand, rows, cols));
+    let [a, b] = &sources;
     // Equal shapes and scalars are one long run, however narrow the matrix is.
     let row_cells = if a.is_run(cols) && b.is_run(cols) { None } else { Some(cols) };
     let compute = |first: usize, out: &mut [f64]| {
         let mut laid_out = [None, None];
         let [of_a, of_b] = &mut laid_out;
-        let operands = [(&a, of_a), (&b, of_b)]
+        let operands = [(a, of_a), (b, of_b)]
             .map(|(source, laid_out)| source.rows(context, first, out.len(), row_cells, laid_out));
         binary_rows(context, op, operands, row_cells.unwrap_or(out.len()), out);
     };
     if was_sparse {
-        return Ok(suited_rows(context, rows, cols, |first_row, out| compute(first_row * cols, out)));
+        return Ok(suited_rows(context, rows, cols, compute));
     }
+    Ok(dense_result(context, [rows, cols], row_cells, op.flops(), &sources, compute))
+}
+
+/// The result of an operation of so many flops for each cell of sources that are dense, which `compute` gives in rows of
+/// `row_cells`, or as one run.
+fn dense_result(
+    context: &KernelContext<'_>,
+    [rows, cols]: [usize; 2],
+    row_cells: Option<usize>,
+    flops: f64,
+    sources: &[Source<'_>],
+    compute: impl Fn(usize, &mut [f64]) + Sync,
+) -> MatrixBlock {
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
     let [block, part] = match row_cells {
         Some(_) => [block_rows(rows, cols) * cols, cells_of_rows(cols)],
         None => [block_rows(rows * cols, 1), PART_CELLS],
     };
-    let operands = [&a, &b].into_iter().filter(|source| source.is_contiguous(cols)).count();
-    let write = PartByPart::new(context, rows * cols, part).of_flops(op.flops(), operands);
+    let matrices = sources.iter().filter(|source| source.is_contiguous(cols)).count();
+    let write = PartByPart::new(context, rows * cols, part).of_flops(flops, matrices);
     write_blocks(context, result.values_mut(), block, &write, compute);
-    Ok(result.into())
+    result.into()
 }
 
 /// The operation on rows of `len` cells of the result.

@@ -1,13 +1,11 @@
 //! Element-wise operations of three operands.
 
 use super::pattern::{filled, over_pattern};
-use super::{Source, broadcast, single_as_scalar, sparse};
-use crate::blocks::{
-    BLOCK_CELLS, PART_CELLS, PartByPart, block_rows, cells_of_rows, in_best_format, suited_rows, write_blocks,
-};
+use super::{Source, broadcast, dense_result, single_as_scalar, sparse};
+use crate::blocks::{in_best_format, suited_rows};
 use crate::{KernelContext, KernelError, Operand};
 use fuseline_ir::ops::TernaryOp;
-use fuseline_matrix::{Csr, Dense, MatrixBlock};
+use fuseline_matrix::{Csr, MatrixBlock};
 use fuseline_vecprims::{Operand as VectorOperand, TileMut};
 
 /// `op` of three operands of which at least one is a matrix.
@@ -29,27 +27,23 @@ pub fn ternary(
     }
     let was_sparse =
         operands.iter().any(|operand| matches!(operand, Operand::Matrix(block) if block.format().is_sparse()));
-    let [a, b, c] = operands.map(|operand| Source::new(context, operand, rows, cols));
+    let sources = operands.map(|operand| Source::new(context, operand, rows, cols));
+    let [a, b, c] = &sources;
     // Equal shapes and scalars are long runs, however narrow the matrix is.
-    let is_flat = [&a, &b, &c].into_iter().all(|source| source.is_run(cols));
-    let row_cells = if is_flat { None } else { Some(cols) };
+    let row_cells = if sources.iter().all(|source| source.is_run(cols)) { None } else { Some(cols) };
     let compute = |first: usize, out: &mut [f64]| {
         let mut laid_out = [None, None, None];
         let [of_a, of_b, of_c] = &mut laid_out;
-        let sources = [(&a, of_a), (&b, of_b), (&c, of_c)]
+        let operands = [(a, of_a), (b, of_b), (c, of_c)]
             .map(|(source, laid_out)| source.rows(context, first, out.len(), row_cells, laid_out));
         let len = row_cells.unwrap_or(out.len());
-        context.primitives.ternary(op, out.len() / len.max(1), len, sources, TileMut::new(out, len));
+        context.primitives.ternary(op, out.len() / len.max(1), len, operands, TileMut::new(out, len));
     };
     // Choices and replacements may leave few cells; sums of dense operands hardly do.
     if was_sparse || !op.is_sum() {
-        return Ok(suited_rows(context, rows, cols, |first_row, out| compute(first_row * cols, out)));
+        return Ok(suited_rows(context, rows, cols, compute));
     }
-    let mut result = Dense::uninit_in(context.buffers, rows, cols);
-    let [block, part] =
-        if is_flat { [BLOCK_CELLS, PART_CELLS] } else { [block_rows(rows, cols) * cols, cells_of_rows(cols)] };
-    write_blocks(context, result.values_mut(), block, &PartByPart::new(context, rows * cols, part), compute);
-    Ok(result.into())
+    Ok(dense_result(context, [rows, cols], row_cells, op.flops(), &sources, compute))
 }
 
 /// The result over the non-zeros of an operand whose zeros stay zeros.
