@@ -1,7 +1,8 @@
-//! Sketches of the sparse matrices that a block meets, at a bounded price: large matrices are counted in part.
+//! Sketches of the matrices that a block meets, at a bounded price: large sparse ones are counted in part, and of dense ones the
+//! signs of some cells are looked at.
 
 use crate::value::RuntimeValue;
-use fuseline_matrix::Csr;
+use fuseline_matrix::{Csr, MatrixBlock};
 use fuseline_passes::sketch::{Counts, Sketch};
 
 /// The most rows, columns and non-zeros that are counted one by one: about a millisecond each.
@@ -10,14 +11,40 @@ const COUNTED: usize = 1 << 20;
 /// The most values whose signs are looked at.
 const SIGNS: usize = 1 << 12;
 
-/// How the non-zeros of a sparse matrix are spread.
+/// The golden ratio as a fraction of 2^64.
+const GOLDEN_RATIO: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// Signs of dense cells are told apart by so many shares of them: data that differ by chance have the same sketch.
+const SIGN_SHARES: f64 = 4.0;
+
+/// How the non-zeros of a matrix are spread, and their signs.
 pub(crate) fn sketch_of(value: &RuntimeValue) -> Option<Sketch> {
-    match value {
-        RuntimeValue::Matrix(block) if block.format().is_sparse() => {
-            block.layout().sparse().map(|csr| sketch(&csr, COUNTED))
-        }
-        _ => None,
+    let RuntimeValue::Matrix(block) = value else { return None };
+    if !block.format().is_sparse() {
+        return dense_sketch(block);
     }
+    block.layout().sparse().map(|csr| sketch(&csr, COUNTED))
+}
+
+/// A matrix without zeros, as far as some cells tell, with the share of these that is negative; none of one that has zeros among
+/// them.
+fn dense_sketch(block: &MatrixBlock) -> Option<Sketch> {
+    let (rows, cols) = block.dims();
+    let cells = rows * cols;
+    let sampled = cells.min(SIGNS);
+    let mut negative = 0;
+    for number in 0..sampled as u64 {
+        // Multiples of the golden ratio lie evenly, and in no column more than in others.
+        let share = u128::from(number.wrapping_mul(GOLDEN_RATIO));
+        let place = ((share * cells as u128) >> u64::BITS) as usize;
+        let value = block.get(place / cols, place % cols);
+        if value == 0.0 {
+            return None;
+        }
+        negative += usize::from(value < 0.0);
+    }
+    let share = negative as f64 / sampled.max(1) as f64;
+    Some(Sketch::dense(rows as u64, cols as u64).with_negative((share * SIGN_SHARES).round() / SIGN_SHARES))
 }
 
 /// The sketch from at most `limit` rows, columns and non-zeros each.
@@ -92,8 +119,19 @@ mod tests {
     }
 
     #[test]
-    fn dense_matrices_and_empty_ones_need_none() {
-        assert_eq!(sketch_of(&RuntimeValue::Matrix(Dense::from_fn(3, 3, |_, _| 1.0).into())), None);
+    fn of_dense_matrices_signs_are_told() {
+        let of = |cell: fn(usize, usize) -> f64| {
+            sketch_of(&RuntimeValue::Matrix(Dense::from_fn(300, 128, cell).into())).map(|sketch| sketch.negative())
+        };
+        assert_eq!(of(|_, _| 1.0), Some(0.0));
+        assert_eq!(of(|_, _| -1.0), Some(1.0));
+        assert_eq!(of(|_, j| if j % 4 == 0 { -1.0 } else { 1.0 }), Some(0.25));
+        assert_eq!(of(|i, _| if i % 2 == 0 { 1.0 } else { -2.0 }), Some(0.5));
+        assert_eq!(of(|i, _| if i % 10 == 0 { 0.0 } else { 1.0 }), None);
+    }
+
+    #[test]
+    fn empty_matrices_have_no_signs() {
         let empty = sketch(&Csr::empty(5, 4), COUNTED);
         assert_eq!((empty.non_zeros(), empty.cols().len()), (0.0, 4));
     }

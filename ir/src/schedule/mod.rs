@@ -290,7 +290,11 @@ impl Schedule {
             }
             Driver::Rows { weight, .. } => Sums::Private(partial_count(rows.saturating_mul(weight), cells)),
             // Besides its non-zeros a row may have vectors that are computed for all columns.
-            Driver::NonZeros(runs) => Sums::Private(partial_count(runs.cells(rows, non_zeros), cells)),
+            Driver::NonZeros(runs) => {
+                let weight = runs.cells(rows, non_zeros);
+                let few = product::few_results(non_zeros, cells).min(even_blocks(weight, BLOCK_CELLS));
+                Sums::Private(partial_count(weight, cells).max(few))
+            }
         })
     }
 

@@ -50,8 +50,9 @@ const FEW_RESULTS: usize = 2;
 /// Cells of the result of a range of columns, about: they stay in the second-level cache.
 const NEAR_CELLS: usize = 1 << 15;
 
-/// Cells of the left side for each of the result from which on `t(A) %*% B` adds up a result that no near cache holds.
-const CELLS_PER_FAR_SUM: usize = 8;
+/// Cells of the left side for each of the result from which on `t(A) %*% B` adds up a result that no near cache holds. Measured
+/// with AVX-512.
+const CELLS_PER_FAR_SUM: usize = 64;
 
 /// The fewest non-zeros that a row has in a range of columns, on average: to find fewer takes longer than to add them.
 const FEWEST_IN_RANGE: usize = 16;
@@ -195,7 +196,7 @@ impl TransposedSparse {
         let ranges = partial_ranges(extents.inner, TransposedSparse::row_weight(non_zeros, extents));
         let cells = extents.rows.saturating_mul(extents.cols);
         let few = ranges.min(FEW_RESULTS);
-        let few_pay = few.saturating_mul(cells) <= CELLS_PER_FAR_NON_ZERO.saturating_mul(non_zeros);
+        let few_pay = pay(non_zeros, few, cells);
         let paying = ranges.min(non_zeros.checked_div(cells).unwrap_or(ranges));
         let per_row = non_zeros.checked_div(extents.inner).unwrap_or(0);
         let most = if extents.cols < FEWEST_BY_RANGE { 1 } else { (per_row / FEWEST_IN_RANGE).min(MAX_PARTIALS) };
@@ -213,6 +214,17 @@ impl TransposedSparse {
         let products = non_zeros.checked_div(inner).unwrap_or(0).saturating_mul(cols);
         products.max(rows.saturating_mul(cols).div_ceil(inner.max(1)))
     }
+}
+
+/// The results of so many cells that ranges of rows with so many non-zeros have all the same, so that threads have something to
+/// share.
+pub(super) fn few_results(non_zeros: usize, cells: usize) -> usize {
+    if pay(non_zeros, FEW_RESULTS, cells) { FEW_RESULTS } else { 1 }
+}
+
+/// Whether so many non-zeros, which reach their cells in no near cache, take longer than so many results take to fill.
+fn pay(non_zeros: usize, results: usize, cells: usize) -> bool {
+    results.saturating_mul(cells) <= CELLS_PER_FAR_NON_ZERO.saturating_mul(non_zeros)
 }
 
 /// Whether `t(A) %*% B` of two sparse matrices adds up products of rows, of so many terms, without forming the transpose: results
@@ -244,7 +256,7 @@ mod tests {
         assert_eq!(packed.map(ProductLoop::plain), [Packed, Packed]);
         let wide = [(1_000_000, 8), (4096, 8), (2048, 16), (2049, 16)].map(|(rows, cols)| extents(rows, 2, cols));
         assert_eq!(wide.map(ProductLoop::with_transposed_left), [RowProducts, RowProducts, RowProducts, Packed]);
-        let far = [(127, 16), (128, 16), (1_000_000, 25)].map(|(inner, cols)| extents(2049, inner, cols));
+        let far = [(1023, 16), (1024, 16), (1_000_000, 25)].map(|(inner, cols)| extents(2049, inner, cols));
         assert_eq!(far.map(ProductLoop::with_transposed_left), [Packed, RowProducts, Packed]);
         let left = [(9, 24), (1, 24), (1, 25), (9, 25)].map(|(rows, cols)| extents(rows, 2, cols));
         assert_eq!(left.map(ProductLoop::with_transposed_left), [RowProducts, RowProducts, ScaledRows, Packed]);

@@ -275,20 +275,21 @@ fn blocks_are_known_without_data() {
 }
 
 /// Sums that few non-zeros do not pay for are kept apart where each row takes as long as the vectors that it has, or its
-/// non-zeros as long as it takes to combine them with others.
+/// non-zeros as long as it takes to combine them with others; two where non-zeros reach them in no near cache, which takes as long.
 #[test]
 fn what_sparse_rows_take_besides_visits_pays_for_private_sums() {
-    let sums = |longest_computed, combines_rows| {
+    let sums = |longest_computed, combines_rows, non_zeros_of_row| {
         let (rows, cols) = (100, 100_000);
         let row = RowProfile { longest_computed, ..RowProfile::default() };
         let (space, flow) = (Space::Rows, Flow::Sums { cells: cols });
         let base = profiles(rows, cols)[0];
         let profile = Profile { space, flow, row, combines_rows, runs_over_non_zeros: true, ..base };
-        Schedule::of(&profile).sums(rows, 1000 * rows)
+        Schedule::of(&profile).sums(rows, non_zeros_of_row * rows)
     };
-    assert_eq!(sums(1, false), Some(Sums::Private(1)));
-    assert_eq!(sums(1, true), Some(Sums::Private(2)));
-    assert_eq!(sums(100_000, false), Some(Sums::Private(MAX_PARTIALS)));
+    assert_eq!(sums(1, false, 499), Some(Sums::Private(1)));
+    assert_eq!(sums(1, false, 500), Some(Sums::Private(2)));
+    assert_eq!(sums(1, true, 2000), Some(Sums::Private(4)));
+    assert_eq!(sums(100_000, false, 499), Some(Sums::Private(MAX_PARTIALS)));
 }
 
 #[test]

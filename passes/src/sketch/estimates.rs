@@ -88,25 +88,32 @@ fn asks_for_signs(op: BinaryOp) -> bool {
     matches!(op, BinaryOp::Min | BinaryOp::Max | BinaryOp::Less | BinaryOp::Greater)
 }
 
-/// The variables whose structure may matter: those below products of a sparse matrix that are matrices themselves, and below
-/// comparisons of sparse matrices.
+/// The variables that are worth a sketch: the matrices below products of a sparse matrix and a matrix, and those below comparisons
+/// beside a sparse matrix, the signs of whose cells decide there. Of dense ones signs alone are worth it.
 pub fn inputs_worth_a_sketch(dag: &HopDag) -> BTreeSet<&str> {
-    let mut below = EntitySet::<HopId>::new();
+    let (mut below_product, mut below_comparison) = (EntitySet::<HopId>::new(), EntitySet::<HopId>::new());
     let mut names = BTreeSet::new();
     for (id, hop) in dag.hops.iter().rev() {
-        let is_sparse_product =
-            hop.op == HopOp::MatMul && hop.size.is_matrix() && hop.inputs.iter().any(|&input| is_sparse(&dag[input]));
-        let are_compared = || {
+        let is_beside_sparse = || hop.inputs.iter().any(|&input| is_sparse(&dag[input]));
+        let is_sparse_product = hop.op == HopOp::MatMul && hop.size.is_matrix() && is_beside_sparse();
+        let is_comparison = || {
             matches!(hop.op, HopOp::Binary(op) if asks_for_signs(op))
-                && hop.inputs.iter().all(|&input| is_sparse(&dag[input]))
+                && hop.inputs.iter().all(|&input| dag[input].is_matrix())
+                && is_beside_sparse()
         };
-        if !is_sparse_product && !are_compared() && !below.contains(id) {
-            continue;
-        }
+        let of_product = is_sparse_product || below_product.contains(id);
+        let of_comparison = below_comparison.contains(id) || is_comparison();
         for &input in hop.inputs.iter().filter(|&&input| dag[input].is_matrix()) {
-            below.insert(input);
+            if of_product {
+                below_product.insert(input);
+            }
+            if of_comparison {
+                below_comparison.insert(input);
+            }
         }
-        if let HopOp::Read(name) = &hop.op {
+        if let HopOp::Read(name) = &hop.op
+            && (of_comparison || of_product && is_sparse(hop))
+        {
             names.insert(name.as_str());
         }
     }
@@ -342,6 +349,11 @@ impl Propagation<'_> {
             (BinaryZero::Annihilates, (others, 1)) if others == rows => masked(other, Sketch::masked_by_column),
             (BinaryZero::Annihilates, (1, others)) if others == cols => masked(other, Sketch::masked_by_row),
             (BinaryZero::LeftAnnihilates, _) => self.known(left),
+            (BinaryZero::Joint, _) if asks_for_signs(op) => {
+                let (rows, cols) = hop.size.known_dims()?;
+                let [one, other] = [one, other].map(|sketch| sketch.repeated(rows as usize, cols as usize));
+                Some((Some(one.union_of_shares(&other, left_beside_zeros(op, &one, &other))), Pattern::of(id)))
+            }
             _ => None,
         }
     }

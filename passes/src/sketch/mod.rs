@@ -1,4 +1,4 @@
-//! Sketches of sparse matrices: non-zeros per row and per column, from which the non-zeros of intermediates are
+//! Sketches of matrices: non-zeros per row and per column, from which the non-zeros of intermediates are
 //! estimated (after the MNC sketches of matrix non-zero counts).
 //!
 //! Sizes carry worst-case numbers of non-zeros, which later stages rely on; estimates serve the cost model alone, as a
@@ -7,7 +7,8 @@
 //!
 //! * exact for products in which every row of the left, or every column of the right, has at most one non-zero
 //!   (selections, permutations, diagonals), for transposes, concatenations and operations that keep the pattern;
-//! * by the signs of some of the non-zeros for minima, maxima and comparisons, which may be zero where one operand is not;
+//! * by the signs of some of the cells for minima, maxima and comparisons, which may be zero where one operand is not: that of
+//!   a sparse matrix and a dense one above zero has non-zeros of the sparse one alone;
 //! * never above the worst case, since [`crate::facts::Context::expected_size`] takes the smaller of the two.
 
 mod counts;

@@ -124,6 +124,21 @@ impl Sketch {
         Sketch::expected(rows, self.cols.map(|count| count * kept)).with_negative(self.negative)
     }
 
+    /// The matrix of so many rows and columns in which a vector repeats; any other one as it is.
+    pub fn repeated(&self, rows: usize, cols: usize) -> Sketch {
+        let [down, across] = [(rows, &self.rows), (cols, &self.cols)].map(|(all, own)| all / own.len().max(1));
+        let repeat = |counts: &Counts, all: usize, crosswise: usize| {
+            let times = crosswise as f64;
+            if counts.len() == all {
+                counts.map(|count| count * times)
+            } else {
+                Counts::uniform(all, counts.sum() * times)
+            }
+        };
+        let (of_rows, of_cols) = (repeat(&self.rows, rows, across), repeat(&self.cols, cols, down));
+        Sketch::expected(of_rows, of_cols).with_negative(self.negative)
+    }
+
     /// The element-wise product with a row vector that repeats along the rows.
     pub fn masked_by_row(&self, vector: &Sketch) -> Sketch {
         self.transpose().masked_by_column(&vector.transpose()).transpose()

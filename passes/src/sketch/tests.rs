@@ -388,3 +388,35 @@ fn signs_say_what_comparisons_leave_beside_zeros() {
         }
     }
 }
+
+/// Beside a sparse matrix the signs of a dense one, or of a vector that repeats, say what a comparison leaves: of values above zero
+/// the minimum is zero where the sparse matrix is, and the maximum nowhere.
+#[test]
+fn signs_of_dense_operands_say_what_is_left_beside_zeros() {
+    const NON_ZEROS: f64 = 2000.0;
+    for (rows, cols) in [(200, 100), (1, 100), (200, 1)] {
+        for negative in [0.0, 0.25, 1.0] {
+            let mut d = Dag::default();
+            let (x, y) = (d.sparse("X", 200, 100, NON_ZEROS as u64), d.read("Y", rows, cols));
+            let (least, most) = (d.op(BinaryOp::Min, &[x, y]), d.op(BinaryOp::Max, &[y, x]));
+            let (v, w) = (d.read("v", 100, 1), d.read("W", 100, 2));
+            let (times_vector, product) = (d.matmul(x, v), d.matmul(x, w));
+            for root in [least, most, times_vector, product] {
+                d.write("R", root);
+            }
+            // A dense factor has no structure, and its signs do not matter.
+            assert_eq!(inputs_worth_a_sketch(&d.dag).into_iter().collect::<Vec<_>>(), ["X", "Y"]);
+            let signed = Sketch::dense(rows, cols).with_negative(negative);
+            let inputs = InputSketches::from([
+                ("X".into(), Arc::new(Sketch::uniform(200, 100, NON_ZEROS))),
+                ("Y".into(), Arc::new(signed)),
+            ]);
+            let estimates = SparsityEstimates::new(&d.dag, &inputs);
+            let left = |share: f64| NON_ZEROS + (20_000.0 - NON_ZEROS) * share;
+            for (id, share) in [(least, negative), (most, 1.0 - negative)] {
+                let estimate = estimates.non_zeros(id).unwrap_or(20_000) as f64;
+                assert!((estimate - left(share)).abs() <= 1.0, "{rows} x {cols}, {negative}: {estimate}");
+            }
+        }
+    }
+}
