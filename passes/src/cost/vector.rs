@@ -371,7 +371,8 @@ impl<'a> CellPass<'a> {
     fn share_met(&self, context: &Context<'_>) -> f64 {
         let inputs = self.operator.inputs.iter().filter(|&&id| context.hop(id).size.same_dims(&self.space));
         let zeros_alone = |&&id: &&HopId| self.operator.is_zero_with(context, id, Zeros::Cell);
-        inputs.filter(zeros_alone).map(|&id| sparsity(context, id)).product::<f64>().min(self.share)
+        let met: SmallVec<[HopId; 4]> = inputs.filter(zeros_alone).copied().collect();
+        share_where_all_meet(context, &met).min(self.share)
     }
 
     /// Whether of an input only those cells are read in which the driver is not zero. What is sparse is walked through,
@@ -401,9 +402,9 @@ impl<'a> CellPass<'a> {
         let non_zeros = stored_non_zeros(context, id);
         let comes_before = |other: &HopId| stored_non_zeros(context, *other) < non_zeros;
         let others = self.operator.inputs.iter().filter(|&&other| other != driver && other != id);
-        let met: SmallVec<[f64; 4]> =
-            others.filter(|id| is_sparse(id)).filter(|id| comes_before(id)).map(|&id| sparsity(context, id)).collect();
-        let left = stored_non_zeros(context, driver) * met.iter().product::<f64>();
+        let met = others.copied().filter(|id| is_sparse(id) && comes_before(id));
+        let met: SmallVec<[HopId; 4]> = [driver].into_iter().chain(met).collect();
+        let left = share_where_all_meet(context, &met) * cells(&self.space);
         let ratio = non_zeros / left;
         (is_sparse(&id) && ratio >= work::SEARCHED as f64).then_some((SEARCH_IN_VISITS / ratio).min(1.0))
     }
@@ -442,6 +443,18 @@ impl<'a> CellPass<'a> {
 fn goes_by_rows(scheduled: &Scheduled) -> bool {
     let is_by_rows = scheduled.schedule.driver != Driver::Run;
     is_by_rows && !(scheduled.schedule.grid_cols() == 1 && scheduled.schedule.flow == Flow::Cells)
+}
+
+/// The share of the cells in which all of some matrices have non-zeros: what has them wherever another one does takes none away.
+fn share_where_all_meet(context: &Context<'_>, met: &[HopId]) -> f64 {
+    let takes_none = |place: usize, id: HopId| {
+        let says_as_much = |(other, &matrix): (usize, &HopId)| {
+            other != place && context.lies_within(matrix, id) && (other < place || !context.lies_within(id, matrix))
+        };
+        met.iter().enumerate().any(says_as_much)
+    };
+    let taking = met.iter().enumerate().filter(|&(place, &id)| !takes_none(place, id));
+    taking.map(|(_, &id)| sparsity(context, id)).product()
 }
 
 /// Whether a basic operator goes by the non-zeros of these inputs: kernels take those of one matrix beside scalars, and join

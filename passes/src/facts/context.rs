@@ -108,6 +108,11 @@ impl<'a> Context<'a> {
         SizeInfo { nnz, ..size }
     }
 
+    /// Whether a matrix is known to have non-zeros only where another one has them.
+    pub(crate) fn lies_within(&self, one: HopId, other: HopId) -> bool {
+        self.estimates.lies_within(one, other)
+    }
+
     /// Bytes of the operator's output in the worst case, for constraints on memory; none where its size is open.
     pub fn worst_case_bytes(&self, id: HopId) -> Option<u64> {
         self.worst_case.get_or_init(|| OutputBytes::of(self.dag)).get(id)

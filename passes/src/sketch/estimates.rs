@@ -18,6 +18,7 @@ pub type InputSketches = BTreeMap<String, Arc<Sketch>>;
 #[derive(Clone, Debug, Default)]
 pub struct SparsityEstimates {
     non_zeros: SecondaryMap<HopId, Option<u64>>,
+    patterns: SecondaryMap<HopId, Option<Pattern>>,
 }
 
 impl SparsityEstimates {
@@ -45,12 +46,19 @@ impl SparsityEstimates {
             }
             sketches[id] = Some(sketch);
         }
+        estimates.patterns = patterns;
         estimates
     }
 
     /// The expected number of non-zeros of an operator's value.
     pub fn non_zeros(&self, id: HopId) -> Option<u64> {
         self.non_zeros[id]
+    }
+
+    /// Whether an operator's value is known to have non-zeros only where that of another one has them.
+    pub fn lies_within(&self, one: HopId, other: HopId) -> bool {
+        let pattern = |id: HopId| self.patterns[id].as_ref();
+        one == other || pattern(one).zip(pattern(other)).is_some_and(|(one, other)| one.lies_within(other))
     }
 }
 
@@ -80,6 +88,16 @@ fn left_beside_zeros(op: BinaryOp, one: &Sketch, other: &Sketch) -> [f64; 2] {
         BinaryOp::Less => [negative[0], positive[1]],
         BinaryOp::Greater => [positive[0], negative[1]],
         _ => [1.0, 1.0],
+    }
+}
+
+/// The share of the non-zeros of an operation on two matrices, which is zero where both are, that is expected to be negative.
+fn negative_joined(op: BinaryOp, one: &Sketch, other: &Sketch) -> f64 {
+    match op {
+        BinaryOp::Plus | BinaryOp::Min | BinaryOp::Max => one.mean_negative(other),
+        BinaryOp::Minus => one.mean_negative(&other.clone().with_negative(1.0 - other.negative())),
+        _ if op.algebra().boolean => 0.0,
+        _ => HALF,
     }
 }
 
@@ -261,6 +279,33 @@ impl Propagation<'_> {
         Some((self.sketches[id].clone(), self.patterns[id].clone()?))
     }
 
+    /// A matrix times, or divided by, values that leave its pattern as it is, and turn the signs of some of its own.
+    fn turned(&self, id: HopId, by: HopId) -> Option<(Option<Sketch>, Pattern)> {
+        let (sketch, pattern) = self.known(id)?;
+        let by = self.sketches[by].as_ref()?;
+        let turned = |sketch: Sketch| {
+            let negative = sketch.negative_products(by);
+            sketch.with_negative(negative)
+        };
+        Some((sketch.map(turned), pattern))
+    }
+
+    /// What an operation that is zero where both operands are makes of a matrix and one that it lies within, of which such a share
+    /// is left where the inner one is zero.
+    fn joined_inside(
+        &self,
+        id: HopId,
+        op: BinaryOp,
+        [inner, outer]: [HopId; 2],
+        share: f64,
+    ) -> Option<(Option<Sketch>, Pattern)> {
+        let (one, other) = (self.sketches[inner].as_ref()?, self.sketches[outer].as_ref()?);
+        let pattern = self.patterns[outer].as_ref()?;
+        let pattern = if share == 1.0 { pattern.clone() } else { Pattern::inside(id, &[pattern]) };
+        let sketch = if share == 1.0 { other.clone() } else { one.union_inside(other, share) };
+        Some((Some(sketch.with_negative(negative_joined(op, one, other))), pattern))
+    }
+
     /// What an element-wise operator is where the matrices among its inputs have this value, if that is known whatever scalars
     /// that are not in the text turn out to be.
     fn value_elsewhere(&self, hop: &Hop, cells: f64) -> Option<f64> {
@@ -317,17 +362,17 @@ impl Propagation<'_> {
         let masked = |vector: &Sketch, mask: fn(&Sketch, &Sketch) -> Sketch| {
             // What is expected to have no zeros leaves the pattern as it is.
             if vector.non_zeros() >= vector.cells() {
-                return self.known(left);
+                return self.turned(left, right);
             }
             Some((Some(mask(one, vector)), Pattern::inside(id, &[one_pattern])))
         };
         match (op.zero(), dims(other)) {
             (BinaryZero::Annihilates, same) if same == (rows, cols) => {
                 if one_pattern.lies_within(other_pattern) {
-                    return self.known(left);
+                    return self.turned(left, right);
                 }
                 if other_pattern.lies_within(one_pattern) {
-                    return self.known(right);
+                    return self.turned(right, left);
                 }
                 let common = one_pattern.common(other_pattern).and_then(|common| self.sketches[common].as_ref());
                 let sketch = match common {
@@ -338,21 +383,24 @@ impl Propagation<'_> {
                 Some((Some(sketch), Pattern::inside(id, &[one_pattern, other_pattern])))
             }
             (BinaryZero::Joint, same) if same == (rows, cols) => {
+                let [of_one, of_other] = left_beside_zeros(op, one, other);
                 if one_pattern.lies_within(other_pattern) {
-                    return self.known(right);
+                    return self.joined_inside(id, op, [left, right], of_other);
                 }
                 if other_pattern.lies_within(one_pattern) {
-                    return self.known(left);
+                    return self.joined_inside(id, op, [right, left], of_one);
                 }
-                Some((Some(one.union_of_shares(other, left_beside_zeros(op, one, other))), Pattern::of(id)))
+                let sketch = one.union_of_shares(other, [of_one, of_other]);
+                Some((Some(sketch.with_negative(negative_joined(op, one, other))), Pattern::of(id)))
             }
             (BinaryZero::Annihilates, (others, 1)) if others == rows => masked(other, Sketch::masked_by_column),
             (BinaryZero::Annihilates, (1, others)) if others == cols => masked(other, Sketch::masked_by_row),
-            (BinaryZero::LeftAnnihilates, _) => self.known(left),
+            (BinaryZero::LeftAnnihilates, _) => self.turned(left, right),
             (BinaryZero::Joint, _) if asks_for_signs(op) => {
                 let (rows, cols) = hop.size.known_dims()?;
                 let [one, other] = [one, other].map(|sketch| sketch.repeated(rows as usize, cols as usize));
-                Some((Some(one.union_of_shares(&other, left_beside_zeros(op, &one, &other))), Pattern::of(id)))
+                let sketch = one.union_of_shares(&other, left_beside_zeros(op, &one, &other));
+                Some((Some(sketch.with_negative(negative_joined(op, &one, &other))), Pattern::of(id)))
             }
             _ => None,
         }

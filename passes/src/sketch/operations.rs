@@ -40,7 +40,7 @@ impl Sketch {
     }
 
     /// The share of the non-zeros of both that is negative.
-    fn mean_negative(&self, other: &Sketch) -> f64 {
+    pub(super) fn mean_negative(&self, other: &Sketch) -> f64 {
         let (own, others) = (self.non_zeros(), other.non_zeros());
         let all = own + others;
         if all > 0.0 { (self.negative * own + other.negative * others) / all } else { HALF }
@@ -100,6 +100,12 @@ impl Sketch {
             alone(one, of_one).zip(&alone(other, of_other), |one, other| one + other).zip(met, |alone, met| alone + met)
         };
         Sketch::expected(joined(&self.rows, &other.rows, &met_rows), joined(&self.cols, &other.cols, &met_cols))
+    }
+
+    /// The union with a matrix that has non-zeros wherever this one has, of which such a share is left elsewhere.
+    pub(super) fn union_inside(&self, outer: &Sketch, share: f64) -> Sketch {
+        let joined = |own: &Counts, outer: &Counts| own.zip(outer, |own, outer| own + (outer - own).max(0.0) * share);
+        Sketch::expected(joined(&self.rows, &outer.rows), joined(&self.cols, &outer.cols))
     }
 
     /// Cells by row and by column in which two matrices of the same dimensions both have non-zeros, when rows and

@@ -389,6 +389,54 @@ fn signs_say_what_comparisons_leave_beside_zeros() {
     }
 }
 
+/// A minimum of a matrix and one within its pattern is as sparse as the signs of the wider one say, which factors turn: of values
+/// above zero those of the narrower one are left.
+#[test]
+fn signs_say_what_is_left_of_a_wider_pattern() {
+    const NON_ZEROS: f64 = 2000.0;
+    for (of_x, of_u, left) in [(0.0, 0.0, 0.0), (0.0, 1.0, 1.0), (1.0, 1.0, 0.0), (0.25, 0.0, 0.25)] {
+        let mut d = Dag::default();
+        let (x, z) = (d.sparse("X", 200, 100, NON_ZEROS as u64), d.sparse("Z", 200, 100, NON_ZEROS as u64));
+        let u = d.read("u", 200, 1);
+        let (inner, outer) = (d.mult(z, x), d.mult(x, u));
+        let least = [d.op(BinaryOp::Min, &[inner, outer]), d.op(BinaryOp::Min, &[outer, inner])];
+        let sum = d.op(BinaryOp::Plus, &[inner, outer]);
+        let sparse = |negative: f64| Arc::new(Sketch::uniform(200, 100, NON_ZEROS).with_negative(negative));
+        let inputs = InputSketches::from([
+            ("X".into(), sparse(of_x)),
+            ("Z".into(), sparse(0.0)),
+            ("u".into(), Arc::new(Sketch::dense(200, 1).with_negative(of_u))),
+        ]);
+        let estimates = SparsityEstimates::new(&d.dag, &inputs);
+        let met = NON_ZEROS / 10.0;
+        for id in least {
+            let estimate = estimates.non_zeros(id).expect("it is sparse") as f64;
+            let expected = met + (NON_ZEROS - met) * left;
+            assert!((estimate - expected).abs() <= 1.0, "{of_x}, {of_u}: {estimate}, not {expected}");
+        }
+        assert_eq!(estimates.non_zeros(sum), Some(NON_ZEROS as u64));
+        assert!(least.iter().all(|&id| estimates.lies_within(id, x)));
+    }
+}
+
+/// What was joined has signs of its own: those of both, of a difference those of one turned, and none of a comparison.
+#[test]
+fn signs_go_through_what_joins_matrices() {
+    for (op, left) in [(BinaryOp::Plus, 0.0), (BinaryOp::Minus, 0.5), (BinaryOp::NotEqual, 0.0), (BinaryOp::BitwXor, 0.5)] {
+        let mut d = Dag::default();
+        let (x, y, z) = (d.sparse("X", 200, 100, 200), d.sparse("Y", 200, 100, 200), d.sparse("Z", 200, 100, 200));
+        let joined = d.op(op, &[x, y]);
+        let least = d.op(BinaryOp::Min, &[joined, z]);
+        let sketch = Arc::new(Sketch::uniform(200, 100, 200.0).with_negative(0.0));
+        let inputs = ["X", "Y", "Z"].map(|name| (name.to_owned(), sketch.clone()));
+        let estimates = SparsityEstimates::new(&d.dag, &InputSketches::from(inputs));
+        let non_zeros = |id| estimates.non_zeros(id).expect("it is sparse") as f64;
+        let met = non_zeros(joined) * 0.01;
+        let expected = met + (non_zeros(joined) - met) * left;
+        assert!((non_zeros(least) - expected).abs() <= 1.0, "{op:?}: {}, not {expected}", non_zeros(least));
+    }
+}
+
 /// Beside a sparse matrix the signs of a dense one, or of a vector that repeats, say what a comparison leaves: of values above zero
 /// the minimum is zero where the sparse matrix is, and the maximum nowhere.
 #[test]

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::cover::Hops;
+use crate::sketch::{InputSketches, SparsityEstimates};
 use fuseline_ir::ops::{AggOp, Direction};
 use fuseline_ir::work::PLACED_COLUMNS;
 
@@ -248,6 +249,29 @@ fn what_others_have_left_searches_longer_rows() {
     // One in a thousand is left of Y and Z, so that X has 200 times as many; each search is 24 visits.
     assert_close(read(CELLS / 10, true), 24.0 / 200.0);
     assert_close(read(CELLS / 20, true), 24.0 / 400.0);
+}
+
+/// What has the non-zeros of the driver leaves all of them: a longer matrix is read whole beside `X` and `X^2`, and beside
+/// two matrices that have nothing to do with each other it is searched for the few that these share.
+#[test]
+fn what_has_the_same_pattern_leaves_all() {
+    let read = |is_related: bool| {
+        let mut d = Dag::default();
+        let x = d.sparse("X", 10_000, 1_000, 100_000);
+        let other = if is_related { d.op(UnaryOp::Pow2, &[x]) } else { d.sparse("Z", 10_000, 1_000, 100_000) };
+        let y = d.sparse("Y", 10_000, 1_000, 1_000_000);
+        let product = d.mult(x, y);
+        let all = d.mult(other, product);
+        let sum = d.sum(all);
+        let limits = TemplateLimits::default();
+        let context = Context::with_estimates(&d.dag, &limits, SparsityEstimates::new(&d.dag, &InputSketches::new()));
+        let operator = operator(Some(TemplateType::Cell), &[product, all, sum], &[x, other, y]);
+        let vector = cost_vector(&context, &operator).expect("the operator is possible");
+        let of_y = vector.inputs.iter().find(|read| read.id == y).expect("Y is read");
+        of_y.touched / of_y.bytes
+    };
+    assert_close(read(true), 1.0);
+    assert_close(read(false), 24.0 / 1_000.0);
 }
 
 /// Rows of a product of low rank beside a sparse matrix are stored for all columns, and looked up at the non-zeros, whose columns
