@@ -6,10 +6,6 @@ use super::run_product::{Beside, product};
 use super::sparse::CsrRows;
 use crate::vector::Vector;
 
-/// The positions that are written for each row, whatever its length, while there are so many left: short rows of different lengths
-/// take no branch that no processor foresees.
-const SHORT_ROW: usize = 16;
-
 /// `out[p] = a[r]` for every position `p` of row `r`.
 ///
 /// Registers are written whole: what one writes beyond its row, the next rows overwrite.
@@ -20,13 +16,7 @@ pub(crate) unsafe fn spread<V: Vector>(rows: CsrRows, a: Rows, out: *mut f64) {
         let count = rows.count();
         for row in 0..rows.rows {
             let value = V::splat(*a.pointer(row));
-            let mut positions = rows.positions(row);
-            if positions.start + SHORT_ROW <= count {
-                for first in (0..SHORT_ROW).step_by(V::LANES) {
-                    V::store(value, out.add(positions.start + first));
-                }
-                positions.start += SHORT_ROW;
-            }
+            let positions = rows.positions(row);
             for start in positions.step_by(V::LANES) {
                 if start + V::LANES <= count {
                     V::store(value, out.add(start));
