@@ -187,10 +187,34 @@ impl Source for Cow<'_, Csr> {
         });
     }
 
+    /// Most rows have few positions: whole ones are laid out together.
+    fn write_cells(&self, start: usize, out: &mut [f64]) {
+        let cols = Csr::cols(self);
+        if out.is_empty() {
+            return;
+        }
+        let (row, first_col) = (start / cols, start % cols);
+        let begun = if first_col == 0 { 0 } else { (cols - first_col).min(out.len()) };
+        let (begun, rest) = out.split_at_mut(begun);
+        let (whole, ended) = rest.split_at_mut(rest.len() / cols * cols);
+        if !begun.is_empty() {
+            self.write_row(row, first_col, begun);
+        }
+        let next = row + usize::from(first_col != 0);
+        Csr::write_cells(self, next, whole);
+        if !ended.is_empty() {
+            self.write_row(next + whole.len() / cols, 0, ended);
+        }
+    }
+
     /// Most rows have few positions, so that nothing but these is done for each of them.
     fn write_consecutive_rows(&self, rows: Range<usize>, columns: Range<usize>, row_stride: usize, out: &mut [f64]) {
         if rows.is_empty() {
             return;
+        }
+        let cols = Csr::cols(self);
+        if columns == (0..cols) && row_stride == cols {
+            return Csr::write_cells(self, rows.start, &mut out[..rows.len() * cols]);
         }
         out[columns.start..(rows.len() - 1) * row_stride + columns.end].fill(0.0);
         let (all_columns, all_values) = (self.columns(), self.values());

@@ -275,6 +275,7 @@ impl<'a> CellPass<'a> {
             work.line_bytes = bytes_of(context, operator.root());
         }
         self.count_combined(context, &inputs, &mut work);
+        self.count_spread(context, &mut work);
         if self.operator.template().is_none() {
             // Results are stored wherever either matrix has a position, and zeros among them left out then.
             work.moved += work.joined;
@@ -348,6 +349,23 @@ impl<'a> CellPass<'a> {
         work.met = non_zeros(context, &met);
         let rows: f64 = inputs.iter().filter(is_walked).map(|read| stored_rows(context, read.id)).sum();
         work.combined_rows = rows * if joins { JOINED_ROW_START } else { MET_ROW_START };
+    }
+
+    /// Counts what it takes to give values of rows to the non-zeros of a driver. What is computed of values of rows alone is, before
+    /// that.
+    fn count_spread(&self, context: &Context<'_>, work: &mut Work) {
+        let Some(driver) = self.driver.filter(|_| self.operator.template().is_some() && self.share < 1.0) else { return };
+        let (operator, vectors) = (self.operator, Vectors::of(context, self.operator));
+        let by_cell = operator.members.iter().map(|&id| context.hop(id)).filter(|hop| {
+            matches!(hop.op, HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_)) && hop.size.same_dims(&self.space)
+        });
+        let mut spread: Hops = by_cell.flat_map(|hop| hop.inputs.iter().copied()).collect();
+        spread.retain(|&mut id| vectors.belongs_to_rows(id, &self.space));
+        spread.sort_unstable();
+        spread.dedup();
+        let number = spread.len() as f64;
+        work.spread = number * cells(&self.space) * self.share;
+        work.spread_rows = number * stored_rows(context, driver) * begun_share(context, driver);
     }
 
     /// The share of the cells that a member is computed for: of a fused operator over cells those where all meet that are

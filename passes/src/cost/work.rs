@@ -22,6 +22,12 @@ const JOIN_IN_ANY_ORDER: f64 = 0.57;
 /// What it costs to find out where rows meet, for each of their non-zeros, in visits of one. Fitted.
 const MEET_IN_VISITS: f64 = 1.2;
 
+/// What giving each non-zero of a row the value of the row costs, in visits of one. Set on one machine.
+const SPREAD_IN_VISITS: f64 = 0.3;
+
+/// What beginning a row costs whose value is given to its non-zeros, relative to the machine's `sparse.row`. Set on one machine.
+const SPREAD_ROW_START: f64 = 0.25;
+
 /// What beginning a row costs that is joined with rows of other matrices, relative to the machine's `sparse.row` and besides
 /// it: loops over few positions end where no processor expects it. Fitted.
 pub(super) const JOINED_ROW_START: f64 = 3.5;
@@ -66,6 +72,10 @@ pub struct Work {
     pub stored: f64,
     /// Rows that these are stored in.
     pub stored_rows: f64,
+    /// Non-zeros that are given the values of their rows, once for each vector of such values.
+    pub spread: f64,
+    /// The rows that these belong to.
+    pub spread_rows: f64,
     /// Cells that products move, apart from their operations.
     pub moved: f64,
     /// Cells that the loops of an operator over rows go over.
@@ -151,11 +161,12 @@ impl Work {
         });
         let saved = (1.0 - IN_REGISTER_SHARE) * self.in_registers / machine.compute.product;
         let sparse = &machine.sparse;
-        let visits = (self.non_zeros + JOIN_IN_VISITS * self.joined + MEET_IN_VISITS * self.met) * sparse.non_zero;
+        let combined = JOIN_IN_VISITS * self.joined + MEET_IN_VISITS * self.met + SPREAD_IN_VISITS * self.spread;
+        let visits = (self.non_zeros + combined) * sparse.non_zero;
         let visits = visits + self.non_zeros_again * sparse.again;
         let visits = visits
             + self.lines * machine.line_time(self.line_bytes)
-            + (self.sparse_rows + self.combined_rows) * sparse.row;
+            + (self.sparse_rows + self.combined_rows + SPREAD_ROW_START * self.spread_rows) * sparse.row;
         let stores = self.stored * sparse.store + self.stored_rows * sparse.store_row;
         let starts = self.runs * machine.start.run + self.rows * machine.start.row + self.narrow * machine.start.narrow;
         let moves = self.moved / machine.compute.of(OperationClass::Reorganization);
