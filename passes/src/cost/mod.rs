@@ -15,7 +15,7 @@
 //!   reading.
 //! * Right sides and sums of Row operators' products that outgrow the caches of a core are fetched anew for each row.
 //! * A non-zero fetches a cache line of each row vector, right side and sum that it meets, which lie anywhere in these: what
-//!   that takes grows with their bytes, as fewer of their lines are in the nearer caches.
+//!   that takes grows with the bytes of all of them, as fewer of their lines are in the nearer caches.
 //! * Sums that blocks keep to themselves are filled and merged.
 //! * What overlaps is not free: in every operator a share of the shorter of reading and computing shows.
 //! * A convolution, fused or basic, unfolds each image and multiplies filters with it row after row, two operations for each
@@ -149,9 +149,10 @@ impl CostModel {
         let read = |input: &InputRead| machine.read_part_time(input.touched, input.bytes);
         // Cells that are fetched one by one take no longer than all of them in a row from memory; the loop over the non-zeros
         // waits.
+        let line_time = machine.line_time(vector.work.line_bytes);
         let waits = |input: &InputRead| {
             let gathers = input.gathers * machine.gather_time(input.bytes) / threads;
-            let lines = input.lines * machine.line_time(input.bytes) / threads;
+            let lines = input.lines * line_time / threads;
             (gathers.min(input.bytes / machine.memory.read) - read(input)).max(0.0) + lines
         };
         let own_start = match template.map(TemplateType::space) {

@@ -143,13 +143,13 @@ impl SparseRows {
         of_vector + lines * self.visited(context)
     }
 
-    /// The cache lines of sums that the non-zeros add to, which are read and written, with the bytes of the largest of these: of
+    /// The cache lines of sums that the non-zeros add to, which are read and written, with the bytes of these sums: of
     /// `t(X) %*% B` and `t(B) %*% X` those of a row of B, and of sums by column one.
     pub(super) fn lines_added_to(&self, context: &Context<'_>, operator: &Operator) -> (f64, f64) {
         let sums = operator.members.iter().filter_map(|&id| Some((id, self.lines_of_sum(context, id)?)));
         sums.fold((0.0, 0.0), |(lines, bytes), (id, own)| {
             let own = TRANSFERS_OF_SUMS * self.visited(context) * own;
-            (lines + own, bytes.max(bytes_of(context, id)))
+            (lines + own, bytes + bytes_of(context, id))
         })
     }
 

@@ -159,9 +159,18 @@ pub fn cost_vector(context: &Context<'_>, operator: &Operator) -> Option<CostVec
         None => Space::Rows,
         Some(template) => template.space(),
     };
-    if space == Space::Rows {
-        return Some(whole_inputs(context, operator));
-    }
+    let mut vector = match space {
+        Space::Rows => whole_inputs(context, operator),
+        Space::Cells | Space::Factors => by_cell(context, operator, space)?,
+    };
+    // Whatever lines are fetched of for the same non-zeros shares the caches.
+    let fetched = vector.inputs.iter().filter(|read| read.lines > 0.0);
+    vector.work.line_bytes += fetched.map(|read| read.bytes).sum::<f64>();
+    Some(vector)
+}
+
+/// What an operator over cells writes, computes and reads.
+fn by_cell(context: &Context<'_>, operator: &Operator, space: Space) -> Option<CostVector> {
     let pass = CellPass::new(context, operator)?;
     let mut vector = pass.cost_vector(context);
     if operator.template.is_none() {

@@ -64,7 +64,7 @@ pub struct Work {
     pub non_zeros_again: f64,
     /// Cache lines of rows of factors, or of the right side of a product, that are fetched for non-zeros.
     pub lines: f64,
-    /// The bytes of that factor, or right side.
+    /// The bytes of all that lines are fetched of for non-zeros, inputs included.
     pub line_bytes: f64,
     /// Rows of sparse matrices that are begun.
     pub sparse_rows: f64,

@@ -251,6 +251,28 @@ fn what_others_have_left_searches_longer_rows() {
     assert_close(read(CELLS / 20, true), 24.0 / 400.0);
 }
 
+/// Row vectors and sums in which non-zeros fetch lines share the caches: each line takes longer, the more of them there are.
+#[test]
+fn what_lines_are_fetched_of_shares_the_caches() {
+    let of_vectors = |number: u64| {
+        let mut d = Dag::default();
+        let x = d.sparse("X", ROWS, COLS, NON_ZEROS);
+        let vectors: Vec<HopId> = (0..number).map(|name| d.read(&format!("r{name}"), 1, COLS)).collect();
+        let scaled = vectors.iter().fold(x, |scaled, &vector| d.mult(scaled, vector));
+        d.op((AggOp::Sum, Direction::Col), &[scaled]);
+        let vector = cost_vector(&Context::new(&d.dag, &TemplateLimits::default()), &row_operator(&d.dag));
+        vector.expect("an operator over rows").work
+    };
+    let row = 8.0 * COLS as f64;
+    for number in 1..4 {
+        let work = of_vectors(number);
+        assert_close(work.line_bytes, row * (number + 1) as f64);
+        assert_close(work.lines, of_vectors(1).lines);
+    }
+    let time = |number: u64| Machine::default().line_time(of_vectors(number).line_bytes);
+    assert!(time(3) > time(1));
+}
+
 /// What has the non-zeros of the driver leaves all of them: a longer matrix is read whole beside `X` and `X^2`, and beside
 /// two matrices that have nothing to do with each other it is searched for the few that these share.
 #[test]
