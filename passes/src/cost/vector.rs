@@ -273,6 +273,7 @@ impl<'a> CellPass<'a> {
             for read in inputs.iter_mut().filter(|read| vectors.belongs_to_columns(read.id, space)) {
                 read.lines = cells(space) * computed;
             }
+            self.count_spread(context, &vectors, &mut work);
         }
         work.non_zeros = non_zeros(context, &inputs);
         // Basic operators go through all rows.
@@ -284,7 +285,6 @@ impl<'a> CellPass<'a> {
             work.line_bytes = bytes_of(context, operator.root());
         }
         self.count_combined(context, &inputs, &mut work);
-        self.count_spread(context, &mut work);
         if self.operator.template().is_none() {
             // Results are stored wherever either matrix has a position, and zeros among them left out then.
             work.moved += work.joined;
@@ -362,10 +362,9 @@ impl<'a> CellPass<'a> {
 
     /// Counts what it takes to give values of rows to the non-zeros of a driver. What is computed of values of rows alone is, before
     /// that.
-    fn count_spread(&self, context: &Context<'_>, work: &mut Work) {
-        let Some(driver) = self.driver.filter(|_| self.operator.template().is_some() && self.share < 1.0) else { return };
-        let (operator, vectors) = (self.operator, Vectors::of(context, self.operator));
-        let by_cell = operator.members.iter().map(|&id| context.hop(id)).filter(|hop| {
+    fn count_spread(&self, context: &Context<'_>, vectors: &Vectors<'_>, work: &mut Work) {
+        let Some(driver) = self.driver.filter(|_| self.operator.template().is_some()) else { return };
+        let by_cell = self.operator.members.iter().map(|&id| context.hop(id)).filter(|hop| {
             matches!(hop.op, HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_)) && hop.size.same_dims(&self.space)
         });
         let mut spread: Hops = by_cell.flat_map(|hop| hop.inputs.iter().copied()).collect();

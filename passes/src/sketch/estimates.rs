@@ -101,6 +101,11 @@ fn negative_joined(op: BinaryOp, one: &Sketch, other: &Sketch) -> f64 {
     }
 }
 
+/// What an operation that is zero where both are makes of two matrices of the same dimensions.
+fn joined(op: BinaryOp, one: &Sketch, other: &Sketch) -> Sketch {
+    one.union_of_shares(other, left_beside_zeros(op, one, other)).with_negative(negative_joined(op, one, other))
+}
+
 /// Whether the signs of the operands decide where the result is zero.
 fn asks_for_signs(op: BinaryOp) -> bool {
     matches!(op, BinaryOp::Min | BinaryOp::Max | BinaryOp::Less | BinaryOp::Greater)
@@ -301,8 +306,11 @@ impl Propagation<'_> {
     ) -> Option<(Option<Sketch>, Pattern)> {
         let (one, other) = (self.sketches[inner].as_ref()?, self.sketches[outer].as_ref()?);
         let pattern = self.patterns[outer].as_ref()?;
-        let pattern = if share == 1.0 { pattern.clone() } else { Pattern::inside(id, &[pattern]) };
-        let sketch = if share == 1.0 { other.clone() } else { one.union_inside(other, share) };
+        let (sketch, pattern) = if share == 1.0 {
+            (other.clone(), pattern.clone())
+        } else {
+            (one.union_inside(other, share), Pattern::inside(id, &[pattern]))
+        };
         Some((Some(sketch.with_negative(negative_joined(op, one, other))), pattern))
     }
 
@@ -390,8 +398,7 @@ impl Propagation<'_> {
                 if other_pattern.lies_within(one_pattern) {
                     return self.joined_inside(id, op, [right, left], of_one);
                 }
-                let sketch = one.union_of_shares(other, [of_one, of_other]);
-                Some((Some(sketch.with_negative(negative_joined(op, one, other))), Pattern::of(id)))
+                Some((Some(joined(op, one, other)), Pattern::of(id)))
             }
             (BinaryZero::Annihilates, (others, 1)) if others == rows => masked(other, Sketch::masked_by_column),
             (BinaryZero::Annihilates, (1, others)) if others == cols => masked(other, Sketch::masked_by_row),
@@ -399,8 +406,7 @@ impl Propagation<'_> {
             (BinaryZero::Joint, _) if asks_for_signs(op) => {
                 let (rows, cols) = hop.size.known_dims()?;
                 let [one, other] = [one, other].map(|sketch| sketch.repeated(rows as usize, cols as usize));
-                let sketch = one.union_of_shares(&other, left_beside_zeros(op, &one, &other));
-                Some((Some(sketch.with_negative(negative_joined(op, &one, &other))), Pattern::of(id)))
+                Some((Some(joined(op, &one, &other)), Pattern::of(id)))
             }
             _ => None,
         }

@@ -422,7 +422,9 @@ fn signs_say_what_is_left_of_a_wider_pattern() {
 /// What was joined has signs of its own: those of both, of a difference those of one turned, and none of a comparison.
 #[test]
 fn signs_go_through_what_joins_matrices() {
-    for (op, left) in [(BinaryOp::Plus, 0.0), (BinaryOp::Minus, 0.5), (BinaryOp::NotEqual, 0.0), (BinaryOp::BitwXor, 0.5)] {
+    for (op, left) in
+        [(BinaryOp::Plus, 0.0), (BinaryOp::Minus, 0.5), (BinaryOp::NotEqual, 0.0), (BinaryOp::BitwXor, 0.5)]
+    {
         let mut d = Dag::default();
         let (x, y, z) = (d.sparse("X", 200, 100, 200), d.sparse("Y", 200, 100, 200), d.sparse("Z", 200, 100, 200));
         let joined = d.op(op, &[x, y]);
