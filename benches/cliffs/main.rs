@@ -3,8 +3,8 @@
 //! `./x bench cliffs [--seed N] [--count M] [--explain] [--calibrate | --machine FILE]` draws M expressions (100) of a
 //! sequence that the seed (1) decides, compares the values of all modes, and times them in turn. Where Gen takes more than
 //! 1.1 times as long as the best mode, the expression is reduced as long as half of the excess remains. Expressions are
-//! printed with the smallest form first, with `--explain` the plans of these, and a summary at the end; standard error
-//! shows each as it is found. `--case SEED:NUMBER` measures one expression alone, and prints it whether Gen loses or not.
+//! printed with the smallest form first, with `--explain` the plans of these and the times of their operators, measured and
+//! predicted, and a summary at the end; standard error shows each as it is found. `--case SEED:NUMBER` measures one expression alone, and prints it whether Gen loses or not.
 //! Values that differ come before all else, and make the exit status 1.
 //!
 //! Values may differ by rounding errors: `facts.rs` bounds those of every operator.
@@ -177,11 +177,11 @@ impl Search {
             Some(measured) => (expression, measured),
             None => (case.expression.clone(), case.measured.clone()),
         };
-        let plan = self.options.explain.then(|| self.plan(&expression));
-        Loss { case, expression, measured, plan }
+        let explanation = self.options.explain.then(|| self.explanation(&expression));
+        Loss { case, expression, measured, explanation }
     }
 
-    fn plan(&mut self, expression: &Expression) -> String {
-        self.runner.plan(expression).unwrap_or_else(|error: Error| error.render(false))
+    fn explanation(&mut self, expression: &Expression) -> String {
+        self.runner.explanation(expression).unwrap_or_else(|error: Error| error.render(false))
     }
 }

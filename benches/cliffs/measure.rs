@@ -7,8 +7,8 @@ use crate::rounds::{Contender, Times, in_turn};
 use crate::values::difference;
 use fuseline::ir::DataType;
 use fuseline::{
-    BackendKind, CompileOptions, Error, ExplainStage, Machine, Mode, PreparedScript, ScriptInterface, Session,
-    StagePrinter, Variables,
+    BackendKind, CompileOptions, CompileStage, Error, ExplainStage, Machine, Mode, PreparedScript, ScriptInterface,
+    Session, StagePrinter, Statistics, Variables,
 };
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
@@ -43,6 +43,8 @@ const DECIDING_ROUNDS: usize = 9;
 /// Rounds that decide where runs are shorter than this.
 const SHORT_SECONDS: f64 = 0.002;
 const ROUNDS_OF_SHORT: usize = 31;
+/// Runs whose statistics are added up.
+const ROUNDS_OF_STATISTICS: u32 = 15;
 
 /// How sure times are to be.
 #[derive(Clone, Copy, PartialEq)]
@@ -157,14 +159,39 @@ impl Runner {
         Ok(self::measured(&mut runs, if is_short { ROUNDS_OF_SHORT } else { DECIDING_ROUNDS }))
     }
 
-    /// The plan of Gen.
-    pub(crate) fn plan(&mut self, expression: &Expression) -> Result<String, Error> {
-        let (_, session) = &self.sessions[0];
-        let mut script = prepared(session, &mut self.data, expression)?;
+    /// The plan of Gen, and what the operators of every mode took and were expected to take.
+    pub(crate) fn explanation(&mut self, expression: &Expression) -> Result<String, Error> {
         let mut printer = StagePrinter::new(ExplainStage::Plan);
-        script.execute_observed(&mut std::io::sink(), &mut |stage| printer.observe(&stage))?;
-        Ok(printer.take())
+        let mut operators = String::new();
+        for (mode, session) in &self.sessions {
+            let mut script = prepared(session, &mut self.data, expression)?;
+            let mut observe = |stage: CompileStage<'_>| {
+                if *mode == GEN {
+                    printer.observe(&stage);
+                }
+            };
+            script.execute_observed(&mut std::io::sink(), &mut observe)?;
+            let mut statistics = Statistics::default();
+            for _ in 0..ROUNDS_OF_STATISTICS {
+                statistics.merge(script.execute(&mut std::io::sink())?.statistics);
+            }
+            operators.push_str(&operators_text(mode, &statistics));
+        }
+        Ok(printer.take() + &operators)
     }
+}
+
+/// What the operators of a mode took in a run, the longest first.
+fn operators_text(mode: &str, statistics: &Statistics) -> String {
+    let mut operators: Vec<_> = statistics.heavy_hitters.iter().collect();
+    operators.sort_by(|(_, one), (_, other)| other.seconds.total_cmp(&one.seconds));
+    let microseconds = |seconds: f64| seconds * 1e6 / f64::from(ROUNDS_OF_STATISTICS);
+    let mut text = format!("  operators of {mode} in a run:\n");
+    for (name, operator) in operators {
+        let (measured, predicted) = (microseconds(operator.seconds), microseconds(operator.predicted_seconds));
+        text.push_str(&format!("    {name}: {measured:.0} us, predicted {predicted:.0} us\n"));
+    }
+    text
 }
 
 /// The script of an expression with its inputs.

@@ -40,8 +40,8 @@ pub(crate) struct Loss {
     pub(crate) case: Case,
     pub(crate) expression: Expression,
     pub(crate) measured: Measured,
-    /// The plan of the smallest form, where it was asked for.
-    pub(crate) plan: Option<String>,
+    /// The plan of the smallest form and what its operators take, where it was asked for.
+    pub(crate) explanation: Option<String>,
 }
 
 impl Loss {
@@ -65,7 +65,7 @@ pub(crate) fn losses_text(losses: &mut [Loss]) -> String {
 
 /// The smallest form of an expression for which Gen loses.
 pub(crate) fn loss_text(loss: &Loss) -> String {
-    let Loss { case, expression, measured, plan } = loss;
+    let Loss { case, expression, measured, explanation } = loss;
     let mut text = format!(
         "--case {}:{}: {}, reduced from {:.2} times with {} operators\n{}",
         case.seed,
@@ -76,8 +76,8 @@ pub(crate) fn loss_text(loss: &Loss) -> String {
         indented(&script_text(expression))
     );
     let _ = writeln!(text, "  # {}", times_text(measured));
-    if let Some(plan) = plan {
-        text.push_str(&indented(plan));
+    if let Some(explanation) = explanation {
+        text.push_str(&indented(explanation));
     }
     text.push('\n');
     text

@@ -194,7 +194,7 @@ fn bind_side<'a>(fit: &SideFit, block: &'a MatrixBlock) -> SideInput<'a> {
     };
     let (rows, cols) = block.dims();
     let factor = match source.dense() {
-        Some(_) if fit.is_factor && adds_up_rows(rows, cols) => Factor::Stored,
+        Some(_) if fit.is_factor && adds_up_rows(cols) => Factor::Stored,
         Some(dense) if fit.is_factor => {
             let mut transposed = vec![0.0; rows * cols];
             transpose(dense.values(), rows, cols, &mut transposed);

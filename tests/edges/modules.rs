@@ -75,7 +75,7 @@ const ORDERS: &[Order] = &[
     Order {
         folder: "passes/src/cost",
         path: "cost",
-        modules: "product work vectors schedule sweeps outer sparse_rows vector constraints prediction",
+        modules: "product work vectors schedule outer sparse_rows sweeps vector constraints prediction",
     },
     Order { folder: "passes/src/construct", path: "construct", modules: "builder canonical cells optimize rows" },
     Order {

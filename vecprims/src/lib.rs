@@ -28,11 +28,10 @@ pub use primitive::{Form, Primitive, math_symbol, primitive_names, signature, sy
 pub use table::{Primitives, primitives};
 pub use tile::{CsrTile, Operand, Tile, TileMut};
 
-/// Whether a dense vector times a matrix adds up scaled rows, a register of columns at a time (rule 6): one of at least three
-/// columns, or of eight where it has more rows than leave eight rows of vectors to a tile, since each sum waits for itself. Of
-/// others each column gives a dot product.
-pub fn adds_up_rows(len: usize, cols: usize) -> bool {
-    cols >= if len <= 4096 { 3 } else { 8 }
+/// Whether a dense vector times a matrix of so many columns adds up scaled rows, a register of columns at a time (rule 6). Of
+/// fewer columns each gives a dot product.
+pub fn adds_up_rows(cols: usize) -> bool {
+    cols >= 3
 }
 
 /// The most values of a chain of fused multiply-adds, where such a product adds up several: of more, roundings would add up.

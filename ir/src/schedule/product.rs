@@ -11,11 +11,20 @@ pub const FEW_COLUMNS: usize = 8;
 /// A as it lies, once. With more, packed blocks make up for what they move. Measured with AVX-512.
 const ROW_PRODUCT_COLUMNS: usize = 24;
 
-/// Columns of B up to which `A %*% B` adds up scaled rows of B, row after row of A, for the same reason.
+/// Columns of B up to which `A %*% B` adds up scaled rows of B, row after row of A, for the same reason, where B has few rows.
 const ADDED_COLUMNS: usize = 32;
 
 /// Rows of such a B, at most: it stays in the nearest caches, and each sum is one chain, as it is in packed blocks.
 const ADDED_ROWS: usize = 512;
+
+/// Columns of a B of more rows, at most.
+const ADDED_FAR_COLUMNS: usize = 16;
+
+/// Cells of such a B, at most: it stays in the second-level cache. Measured with AVX-512.
+const ADDED_FAR_CELLS: usize = 1 << 17;
+
+/// Rows of a B of two columns, at most, for each of which `A %*% B` has a dot product: they take turns in registers.
+const TWO_COLUMNS_ROWS: usize = 8192;
 
 /// Rows of at most so many values are short: with few columns each value times a register of the right side is faster than
 /// packed blocks.
@@ -147,9 +156,14 @@ impl ProductLoop {
 
 /// Whether rows of the left side are multiplied one after the other.
 fn has_short_rows(Extents { inner, cols, .. }: Extents) -> bool {
-    (1..=SHORTEST_ROW).contains(&inner)
-        || (1..=SHORT_ROW).contains(&inner) && cols <= FEW_COLUMNS
-        || (1..=ADDED_ROWS).contains(&inner) && (3..=ADDED_COLUMNS).contains(&cols)
+    let most = match cols {
+        0 | 1 => SHORT_ROW,
+        2 => TWO_COLUMNS_ROWS,
+        3..=ADDED_FAR_COLUMNS => ADDED_FAR_CELLS / cols,
+        _ if cols <= ADDED_COLUMNS => ADDED_ROWS,
+        _ => SHORTEST_ROW,
+    };
+    (1..=most).contains(&inner)
 }
 
 /// How a product in packed blocks is cut.
@@ -248,12 +262,14 @@ mod tests {
 
     #[test]
     fn loops_follow_from_shapes() {
-        let plain = [(1, 9, 9), (9, 9, 1), (1, 9, 1), (9, 2, 99), (9, 16, 2), (9, 512, 32), (9, 17, 2), (9, 512, 33)]
-            .map(|(rows, inner, cols)| ProductLoop::plain(extents(rows, inner, cols)));
+        let plain =
+            [(1, 9, 9), (9, 9, 1), (1, 9, 1), (9, 2, 99), (9, 8192, 2), (9, 8192, 16), (9, 512, 17), (9, 512, 32)]
+                .map(|(rows, inner, cols)| ProductLoop::plain(extents(rows, inner, cols)));
         use ProductLoop::*;
-        assert_eq!(plain, [ScaledRows, Dots, Dots, ShortRows, ShortRows, ShortRows, Packed, Packed]);
-        let packed = [(9, 513, 32), (9, 0, 9)].map(|(rows, inner, cols)| extents(rows, inner, cols));
-        assert_eq!(packed.map(ProductLoop::plain), [Packed, Packed]);
+        assert_eq!(plain, [ScaledRows, Dots, Dots, ShortRows, ShortRows, ShortRows, ShortRows, ShortRows]);
+        let packed = [(9, 8193, 2), (9, 8193, 16), (9, 513, 17), (9, 3, 33), (9, 0, 9)]
+            .map(|(rows, inner, cols)| ProductLoop::plain(extents(rows, inner, cols)));
+        assert_eq!(packed, [Packed; 5]);
         let wide = [(1_000_000, 8), (4096, 8), (2048, 16), (2049, 16)].map(|(rows, cols)| extents(rows, 2, cols));
         assert_eq!(wide.map(ProductLoop::with_transposed_left), [RowProducts, RowProducts, RowProducts, Packed]);
         let far = [(1023, 16), (1024, 16), (1_000_000, 25)].map(|(inner, cols)| extents(2049, inner, cols));

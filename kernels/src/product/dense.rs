@@ -20,9 +20,7 @@ pub(super) fn product(context: &KernelContext<'_>, left: &Dense, right: &Dense) 
     match ProductLoop::plain(extents) {
         ProductLoop::ScaledRows => row_times_matrix(context, left, right),
         ProductLoop::Dots => times_vector(context, left.into(), right.values()),
-        ProductLoop::ShortRows if adds_up_rows(right.rows(), right.cols()) => {
-            short(context, left, right.cols(), right.values())
-        }
+        ProductLoop::ShortRows if adds_up_rows(right.cols()) => short(context, left, right.cols(), right.values()),
         ProductLoop::ShortRows => short(context, left, right.cols(), back(right).values()),
         ProductLoop::RowProducts | ProductLoop::Packed => gemm(context, extents, Strided::of(left), Strided::of(right)),
     }
@@ -88,8 +86,8 @@ fn gemm_of_strip(context: &KernelContext<'_>, extents: Extents, left: Strided<'_
 
 /// A matrix of short rows times the transpose of another one.
 pub(super) fn short_transposed(context: &KernelContext<'_>, left: &Dense, right: &Dense) -> Dense {
-    let (cols, inner) = (right.rows(), right.cols());
-    if adds_up_rows(inner, cols) {
+    let cols = right.rows();
+    if adds_up_rows(cols) {
         short(context, left, cols, back(right).values())
     } else {
         short(context, left, cols, right.values())
@@ -101,11 +99,14 @@ fn back(matrix: &Dense) -> Dense {
     Dense::from_fn(matrix.cols(), matrix.rows(), |i, j| matrix.get(j, i))
 }
 
+/// Rows whose sums stay in registers together.
+const ROWS_AT_ONCE: usize = 8;
+
 /// A matrix of short rows times one of so many columns, whose cells are given as the primitive takes them.
 fn short(context: &KernelContext<'_>, left: &Dense, cols: usize, factor: &[f64]) -> Dense {
     let (rows, inner) = (left.rows(), left.cols());
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
-    let step = block_rows(rows, inner * cols);
+    let step = block_rows(rows, inner * cols).max(ROWS_AT_ONCE);
     let write = PartByPart::new(context, rows * cols, cells_of_rows(cols));
     write_blocks(context, result.values_mut(), step * cols, &write, |first, out| {
         let rows = out.len() / cols;

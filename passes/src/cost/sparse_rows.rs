@@ -51,6 +51,11 @@ impl SparseRows {
         self.main.as_ref().is_some_and(|(_, found)| found.contains(id))
     }
 
+    /// Whether the rows of a matrix, read or computed, are lists of non-zeros.
+    fn stays_sparse(&self, id: HopId) -> bool {
+        self.is_main(id) || self.lies_by_position(id)
+    }
+
     /// Whether a member takes values that lie by position as they lie, if it reads any.
     fn takes(&self, member: HopId) -> bool {
         self.main.as_ref().is_none_or(|(_, found)| found.takes(member))
@@ -59,11 +64,12 @@ impl SparseRows {
     /// Whether a member walks through the non-zeros of an input where it reads this value: the input itself, or what is
     /// computed of the main one's.
     pub(super) fn walks_through(&self, input: HopId, member: HopId, value: HopId) -> bool {
-        if self.is_main(input) {
-            (value == input || self.lies_by_position(value)) && self.takes(member)
-        } else {
-            value == input
-        }
+        if self.is_main(input) { self.takes_sparse(member, value) } else { value == input }
+    }
+
+    /// Whether a member takes the non-zeros of a value's rows alone.
+    pub(super) fn takes_sparse(&self, member: HopId, value: HopId) -> bool {
+        self.stays_sparse(value) && self.takes(member)
     }
 
     /// The share of the operations of a member on all cells that it does: what is computed for non-zeros, or takes them in,
@@ -77,8 +83,7 @@ impl SparseRows {
             return 1.0;
         }
         let read = |input: HopId| untransposed(context.dag, input).unwrap_or(input);
-        let by_position = |&input: &HopId| self.is_main(input) || self.lies_by_position(input);
-        let taken = hop.inputs.iter().map(|&input| read(input)).filter(by_position);
+        let taken = hop.inputs.iter().map(|&input| read(input)).filter(|&input| self.stays_sparse(input));
         taken.map(|input| self.share_of_value(context, input)).reduce(f64::max).unwrap_or(1.0)
     }
 
@@ -119,6 +124,17 @@ impl SparseRows {
             work.met = count(&mut looked_up().filter(is_sparse));
             work.combined_rows = JOINED_ROW_START * rows;
         }
+    }
+
+    /// Counts what it takes to give values of rows to the non-zeros: those that members by position read.
+    pub(super) fn count_spread(&self, context: &Context<'_>, operator: &Operator, work: &mut Work) {
+        let Some((main, found)) = &self.main else { return };
+        let size = &context.hop(*main).size;
+        let by_position = operator.members.iter().filter(|&&id| found.contains(id));
+        let read: Hops = by_position.flat_map(|&id| context.hop(id).inputs.iter().copied()).collect();
+        let number = Vectors::of(context, operator).of_rows(read, size) as f64;
+        work.spread = number * self.visited(context);
+        work.spread_rows = number * stored_rows(context, *main) * self.begun_share(context);
     }
 
     /// The share of an input that is read: of a dense one that is read by position the cells there.
@@ -172,8 +188,8 @@ impl SparseRows {
 
     /// What the products of non-zeros go through.
     fn passes<'o>(&'o self, context: &'o Context<'_>, operator: &'o Operator) -> impl Iterator<Item = Passes> + 'o {
-        let by_position = |passes: &Passes| self.is_main(passes.rows_of) || self.lies_by_position(passes.rows_of);
-        operator.members.iter().filter(|&&id| self.takes(id)).filter_map(|&id| passes(context, id)).filter(by_position)
+        let by_position = |&id| passes(context, id).filter(|passes: &Passes| self.takes_sparse(id, passes.rows_of));
+        operator.members.iter().filter_map(by_position)
     }
 
     /// The non-zeros beside which a dense input that belongs to cells of the main input's size is read by position.
@@ -212,7 +228,7 @@ impl SparseRows {
     ) -> impl Iterator<Item = HopId> + 'o {
         let is_scattered = |&id: &HopId| {
             let has_columns = context.hop(id).size.cols.is_some_and(|cols| cols > 1);
-            stored_rows(context, id) > 0.0 && has_columns && !self.is_main(id) && !self.lies_by_position(id)
+            stored_rows(context, id) > 0.0 && has_columns && !self.stays_sparse(id)
         };
         let inputs = operator.inputs.iter().copied().filter(is_scattered);
         inputs.chain(self.main.iter().flat_map(|(_, found)| found.laid_out.iter().copied()))

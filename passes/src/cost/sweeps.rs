@@ -5,9 +5,10 @@
 //! each unit fetches them again from where they lie. Products of matrices by themselves go by larger blocks of rows, and do not.
 
 use super::product::{Passes, passes};
+use super::sparse_rows::SparseRows;
 use super::work::is_column_aggregate;
 use crate::cover::Operator;
-use crate::facts::{Context, SCALAR_BYTES, bytes_of, sparsity};
+use crate::facts::{Context, SCALAR_BYTES, bytes_of};
 use crate::machine::Machine;
 use fuseline_ir::hop::HopId;
 use smallvec::SmallVec;
@@ -58,36 +59,49 @@ impl Sweep {
 }
 
 /// The matrices that a fused operator over rows goes through for every unit. How many there are its schedule says.
-pub(super) fn swept(context: &Context<'_>, operator: &Operator) -> SmallVec<[Sweep; 2]> {
-    operator.members.iter().filter_map(|&id| sweep(context, id)).collect()
+pub(super) fn swept(
+    context: &Context<'_>,
+    operator: &Operator,
+    sparse_rows: Option<&SparseRows>,
+) -> SmallVec<[Sweep; 2]> {
+    operator.members.iter().filter_map(|&id| sweep(context, id, sparse_rows)).collect()
 }
 
 /// The sums by column of a fused operator over rows, if it has some, and what it stores of each row besides, which comes between
 /// one row's additions to these and the next one's: sparse rows that are laid out, and those of products with several columns.
+/// The product of a transpose with a column is such a sum, too.
 pub(super) fn sums_by_column(
     context: &Context<'_>,
     operator: &Operator,
-    laid_out: impl Iterator<Item = HopId>,
+    sparse_rows: Option<&SparseRows>,
 ) -> Option<Sweep> {
-    let is_sum = |&id: &HopId| is_column_aggregate(context, id);
-    let is_product = |&id: &HopId| {
-        let is_product = passes(context, id).is_some_and(|passes| !passes.is_sum);
-        is_product && context.hop(id).size.cols != Some(1)
+    let product = |id: HopId| dense_passes(context, id, sparse_rows);
+    let is_column = |id: HopId| context.hop(id).size.cols == Some(1);
+    let sum = |id: HopId| match product(id) {
+        Some(Passes { rows_of, is_sum: true, .. }) if is_column(id) => Some(rows_of),
+        _ => is_column_aggregate(context, id).then_some(id),
     };
-    if !operator.members.iter().any(is_sum) {
-        return None;
-    }
-    let stored = laid_out.chain(operator.members.iter().copied().filter(|id| is_sum(id) || is_product(id)));
+    let members = || operator.members.iter().copied();
+    members().find_map(sum)?;
+    let laid_out = sparse_rows.into_iter().flat_map(|rows| rows.scattered(context, operator));
+    let products = members().filter(|&id| product(id).is_some_and(|passes| !passes.is_sum) && !is_column(id));
+    let stored = laid_out.chain(members().filter_map(sum)).chain(products);
     let bytes = stored.map(|id| context.hop(id).size.cols.unwrap_or(0) as f64 * SCALAR_BYTES).sum();
     Some(Sweep { bytes, times: 0.0, of: Swept::Vectors })
 }
 
 /// What a product of dense rows and a matrix of several columns goes through.
-fn sweep(context: &Context<'_>, id: HopId) -> Option<Sweep> {
-    let Passes { rows_of, through, is_sum } = passes(context, id)?;
-    if context.hop(id).size.cols == Some(1) || sparsity(context, rows_of) < 1.0 {
+fn sweep(context: &Context<'_>, id: HopId, sparse_rows: Option<&SparseRows>) -> Option<Sweep> {
+    let Passes { through, is_sum, .. } = dense_passes(context, id, sparse_rows)?;
+    if context.hop(id).size.cols == Some(1) {
         return None;
     }
     let of = if is_sum { Swept::Sums } else { Swept::Factor };
     Some(Sweep { bytes: bytes_of(context, through), times: 0.0, of })
+}
+
+/// What a product of dense rows goes through. Rows that are computed for all columns are dense, however many zeros they have.
+fn dense_passes(context: &Context<'_>, id: HopId, sparse_rows: Option<&SparseRows>) -> Option<Passes> {
+    let takes_sparse = |passes: &Passes| sparse_rows.is_some_and(|rows| rows.takes_sparse(id, passes.rows_of));
+    passes(context, id).filter(|passes| !takes_sparse(passes))
 }

@@ -51,6 +51,14 @@ impl<'a> Vectors<'a> {
         cells.rows != Some(1) && (is_row || is_turned)
     }
 
+    /// How many of these have a value for each row of cells of this size.
+    pub(super) fn of_rows(&self, mut read: Hops, cells: &SizeInfo) -> usize {
+        read.retain(|&mut id| self.belongs_to_rows(id, cells));
+        read.sort_unstable();
+        read.dedup();
+        read.len()
+    }
+
     /// Whether an input has a value for each row of cells of this size.
     pub(super) fn belongs_to_rows(&self, input: HopId, cells: &SizeInfo) -> bool {
         let size = &self.context.hop(input).size;

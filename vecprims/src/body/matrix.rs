@@ -247,6 +247,145 @@ pub(crate) unsafe fn mat_mult_add<V: Vector>(
     }
 }
 
+/// The most chains of a row that are side by side.
+const MOST_CHAINS: usize = 4;
+
+/// Sums that a core adds to at a time: with fewer, each waits for itself.
+const BUSY_SUMS: usize = 8;
+
+/// Few rows of several chains each times a matrix: these are side by side, so that there are enough sums that do not wait for each
+/// other.
+struct FewTimesMatrix<'a> {
+    rows: usize,
+    len: usize,
+    a: Rows,
+    b: Rows,
+    out: *mut f64,
+    out_row: usize,
+    ahead: &'a Ahead,
+}
+
+impl<V: Vector> ChunkBody<V> for FewTimesMatrix<'_> {
+    #[inline(always)]
+    unsafe fn run<const I: usize, const MASKED: bool>(&self, start: usize, masks: [V::Mask; I]) {
+        let mut row = 0;
+        // SAFETY: passed on to the caller.
+        unsafe {
+            if I <= 2 {
+                while row + 4 <= self.rows {
+                    self.block::<V, 4, I, MASKED>(row, start, masks);
+                    row += 4;
+                }
+                while row + 2 <= self.rows {
+                    self.block::<V, 2, I, MASKED>(row, start, masks);
+                    row += 2;
+                }
+            }
+            while row < self.rows {
+                self.block::<V, 1, I, MASKED>(row, start, masks);
+                row += 1;
+            }
+        }
+    }
+}
+
+impl FewTimesMatrix<'_> {
+    /// `R` rows from `row` on, and `I` registers of columns from `start` on.
+    #[inline(always)]
+    unsafe fn block<V: Vector, const R: usize, const I: usize, const MASKED: bool>(
+        &self,
+        row: usize,
+        start: usize,
+        masks: [V::Mask; I],
+    ) {
+        let most = (BUSY_SUMS / (R * I)).clamp(1, MOST_CHAINS);
+        let mut begin = 0;
+        while begin < self.len {
+            let chains = (self.len - begin).div_ceil(CHAIN).min(most);
+            // SAFETY: passed on to the caller.
+            unsafe {
+                match chains {
+                    4 if most >= 4 => self.chains::<V, R, I, 4, MASKED>(begin, row, start, masks),
+                    3 if most >= 3 => self.chains::<V, R, I, 3, MASKED>(begin, row, start, masks),
+                    2 if most >= 2 => self.chains::<V, R, I, 2, MASKED>(begin, row, start, masks),
+                    _ => self.chains::<V, R, I, 1, MASKED>(begin, row, start, masks),
+                }
+            }
+            begin += chains * CHAIN;
+        }
+    }
+
+    /// `C` chains of each row from the value `begin` on, of which the last one may be shorter.
+    #[inline(always)]
+    unsafe fn chains<V: Vector, const R: usize, const I: usize, const C: usize, const MASKED: bool>(
+        &self,
+        begin: usize,
+        row: usize,
+        start: usize,
+        masks: [V::Mask; I],
+    ) {
+        let (a, b) = (self.a.behind(begin), self.b.from(begin).behind(start));
+        let last = (self.len - begin).min(C * CHAIN) - (C - 1) * CHAIN;
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let mut sums = [[[V::splat(0.0); I]; R]; C];
+            let asked_of = if start == 0 { self.ahead } else { &Ahead::none() };
+            for k in 0..last {
+                if k % VALUES_PER_SHARE == 0 {
+                    (0..C).for_each(|_| asked_of.ask());
+                }
+                add_terms::<V, R, I, C, MASKED>(&mut sums, C, a.pointers(row), b, k, masks);
+            }
+            if C > 1 {
+                for k in last..CHAIN {
+                    add_terms::<V, R, I, C, MASKED>(&mut sums, C - 1, a.pointers(row), b, k, masks);
+                }
+            }
+            for r in 0..R {
+                let out = self.out.wrapping_add((row + r) * self.out_row + start);
+                for i in 0..I {
+                    let mut sum = sums[0][r][i];
+                    if begin > 0 {
+                        sum = V::add(load::<V, I, MASKED>(out, i, masks[i]), sum);
+                    }
+                    for c in 1..C {
+                        sum = V::add(sum, sums[c][r][i]);
+                    }
+                    store::<V, I, MASKED>(sum, out, i, masks[i]);
+                }
+            }
+        }
+    }
+}
+
+/// Adds the `k`-th term of the first `chains` chains.
+#[inline(always)]
+unsafe fn add_terms<V: Vector, const R: usize, const I: usize, const C: usize, const MASKED: bool>(
+    sums: &mut [[[V; I]; R]; C],
+    chains: usize,
+    rows: [*const f64; R],
+    b: Rows,
+    k: usize,
+    masks: [V::Mask; I],
+) {
+    for c in 0..chains {
+        let k = c * CHAIN + k;
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let mut right = [V::splat(0.0); I];
+            for i in 0..I {
+                right[i] = load::<V, I, MASKED>(b.pointer(k), i, masks[i]);
+            }
+            for r in 0..R {
+                let left = V::splat(*rows[r].add(k));
+                for i in 0..I {
+                    sums[c][r][i] = V::mul_add(left, right[i], sums[c][r][i]);
+                }
+            }
+        }
+    }
+}
+
 /// Rule 6: chains of at most [`CHAIN`] values, one added to the sum of those before it. What `out` holds is not read.
 #[inline(always)]
 pub(crate) unsafe fn wide_mat_mult<V: Vector>(
@@ -270,19 +409,43 @@ pub(crate) unsafe fn wide_mat_mult<V: Vector>(
     let ahead = &Ahead::new(a, rows, Half::First, blocks * len.div_ceil(VALUES_PER_SHARE));
     for row in (0..rows).step_by(step) {
         let (rows, a, out) = (step.min(rows - row), a.from(row), out.wrapping_add(row * out_row));
-        let first = len.min(CHAIN);
+        let few = if len > CHAIN { rows % height } else { 0 };
+        let rows = rows - few;
+        if rows > 0 {
+            // SAFETY: passed on to the caller.
+            unsafe { chain_after_chain::<V>((rows, len, k), a, b, out, out_row, ahead) };
+        }
+        if few > 0 {
+            let (a, out) = (a.from(rows), out.wrapping_add(rows * out_row));
+            let body = FewTimesMatrix { rows: few, len, a, b, out, out_row, ahead };
+            // SAFETY: passed on to the caller.
+            unsafe { for_few_columns::<V, _>(few, k, &body) };
+        }
+    }
+}
+
+/// Rows times a matrix: all of them with the values of a chain before those of the next one.
+#[inline(always)]
+unsafe fn chain_after_chain<V: Vector>(
+    (rows, len, k): (usize, usize, usize),
+    a: Rows,
+    b: Rows,
+    out: *mut f64,
+    out_row: usize,
+    ahead: &Ahead,
+) {
+    let first = len.min(CHAIN);
+    // SAFETY: passed on to the caller.
+    unsafe {
+        let body = TileTimesMatrix::<false, false> { rows, len: first, a, b, out, out_row, ahead };
+        for_few_columns::<V, _>(rows, k, &body);
+    }
+    for begin in (first..len).step_by(CHAIN) {
+        let (a, b, len) = (a.behind(begin), b.from(begin), CHAIN.min(len - begin));
         // SAFETY: passed on to the caller.
         unsafe {
-            let body = TileTimesMatrix::<false, false> { rows, len: first, a, b, out, out_row, ahead };
+            let body = TileTimesMatrix::<false, true> { rows, len, a, b, out, out_row, ahead };
             for_few_columns::<V, _>(rows, k, &body);
-        }
-        for begin in (first..len).step_by(CHAIN) {
-            let (a, b, len) = (a.behind(begin), b.from(begin), CHAIN.min(len - begin));
-            // SAFETY: passed on to the caller.
-            unsafe {
-                let body = TileTimesMatrix::<false, true> { rows, len, a, b, out, out_row, ahead };
-                for_few_columns::<V, _>(rows, k, &body);
-            }
         }
     }
 }

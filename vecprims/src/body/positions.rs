@@ -1,9 +1,8 @@
 //! Values of rows, and of columns, for each position of sparse rows, and products of two values of each position.
 
 use super::product::Rows;
-use super::reduce::{Pending, Sum};
-use super::run_product::{Beside, product};
-use super::sparse::CsrRows;
+use super::run_product::Beside;
+use super::sparse::{CsrRows, RowProducts};
 use crate::vector::Vector;
 
 /// `out[p] = a[r]` for every position `p` of row `r`.
@@ -107,15 +106,7 @@ pub(crate) unsafe fn largest(count: usize, columns: *const u32, out: *mut u32) {
 /// The products of two values of each position, added up over every row (rule 3).
 #[inline(always)]
 pub(crate) unsafe fn dot_product<V: Vector, const N: usize>(a: CsrRows, b: *const f64, out: *mut f64, out_row: usize) {
-    // SAFETY: passed on to the caller; the part is masked.
-    unsafe {
-        let mut pending = Pending::new(|value| value);
-        for row in 0..a.rows {
-            let positions = a.positions(row);
-            let start = positions.start;
-            let register = product::<V, _, N>(a.values.add(start), Beside(b.add(start)), positions.len());
-            pending.push::<Sum>(register, out.add(row * out_row));
-        }
-        pending.flush::<Sum>();
-    }
+    let factors = |_, start| Beside(b.wrapping_add(start));
+    // SAFETY: passed on to the caller.
+    unsafe { RowProducts { a, factors, out, out_row }.store_all::<V, _, N>(|| {}) }
 }

@@ -262,7 +262,7 @@ pub(crate) unsafe fn vect_mat_mult<V: Vector, const N: usize>(
 ) {
     // SAFETY: passed on to the caller.
     unsafe {
-        if adds_up_rows(len, k) {
+        if adds_up_rows(k) {
             wide_mat_mult::<V>((rows, len, k), a, Rows::new(factor, k), out, out_row);
         } else {
             dot_products::<V, N>((rows, len, k), a, Rows::new(factor, len), out, out_row);

@@ -96,9 +96,7 @@ unsafe fn short_product<V: Vector, F: Factors<V>, const N: usize>(values: *const
     unsafe {
         let zero = V::splat(0.0);
         if len <= V::LANES {
-            // Most short rows: nothing depends on their length but a mask.
-            let sum = first_products(values, factors, 0, len);
-            return if N > 1 { Sum::merge(sum, zero) } else { sum };
+            return register_product::<V, F, N>(values, factors, len);
         }
         let run = ShortRun { values, factors, whole: len / V::LANES, part: len % V::LANES };
         let registers = run.whole + usize::from(run.part > 0);
@@ -112,6 +110,20 @@ unsafe fn short_product<V: Vector, F: Factors<V>, const N: usize>(values: *const
             }
         };
         if registers < N { Sum::merge(sum, zero) } else { sum }
+    }
+}
+
+/// [`product`] of at most a register: nothing depends on the length but a mask.
+#[inline(always)]
+pub(crate) unsafe fn register_product<V: Vector, F: Factors<V>, const N: usize>(
+    values: *const f64,
+    factors: F,
+    len: usize,
+) -> V {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        let sum = first_products(values, factors, 0, len);
+        if N > 1 { Sum::merge(sum, V::splat(0.0)) } else { sum }
     }
 }
 

@@ -4,7 +4,7 @@ use super::ahead::{CsrAhead, Half, LINE, ask_for};
 use super::column::{ChunkBody, for_each_chunk, for_each_chunk_of, for_each_fitting_chunk, load, store};
 use super::product::Rows;
 use super::reduce::{Aggregate, Pending, Sum};
-use super::run_product::{AtColumns, product};
+use super::run_product::{AtColumns, Factors, product, register_product};
 use super::short;
 use crate::vector::{Portable, Vector};
 
@@ -32,6 +32,14 @@ impl CsrRows {
             let first = *self.row_offsets;
             *self.row_offsets.add(row) - first..*self.row_offsets.add(row + 1) - first
         }
+    }
+
+    /// The most positions of `count` rows from `row` on.
+    #[inline(always)]
+    unsafe fn longest(self, row: usize, count: usize) -> usize {
+        // SAFETY: the caller's unit has one offset more than rows.
+        let len = |row| unsafe { *self.row_offsets.add(row + 1) - *self.row_offsets.add(row) };
+        (row..row + count).map(len).fold(0, usize::max)
     }
 
     /// The number of positions.
@@ -81,15 +89,85 @@ pub(crate) unsafe fn dot_product<V: Vector, const N: usize>(a: CsrRows, b: Rows,
     // SAFETY: passed on to the caller.
     unsafe {
         let ahead = CsrAhead::new(a, Half::First);
-        let mut pending = Pending::new(|value| value);
-        for row in 0..a.rows {
-            ahead.ask();
-            let positions = a.positions(row);
-            let factors = AtColumns { factors: b.values.add(row * b.row), columns: a.columns.add(positions.start) };
-            let register = product::<V, _, N>(a.values.add(positions.start), factors, positions.len());
-            pending.push::<Sum>(register, out.add(row * out_row));
+        let factors = |row, start| AtColumns { factors: b.pointer(row), columns: a.columns.add(start) };
+        RowProducts { a, factors, out, out_row }.store_all::<V, _, N>(|| ahead.ask());
+    }
+}
+
+/// The products of sparse rows with their factors, which are those of a row from its first position on.
+pub(super) struct RowProducts<F> {
+    pub(super) a: CsrRows,
+    pub(super) factors: F,
+    pub(super) out: *mut f64,
+    pub(super) out_row: usize,
+}
+
+impl<F> RowProducts<F> {
+    /// Computes all, eight rows at a time. `ask` is called once for each row.
+    #[inline(always)]
+    pub(super) unsafe fn store_all<V: Vector, G, const N: usize>(&self, ask: impl Fn())
+    where
+        G: Factors<V> + Factors<V::Narrow>,
+        F: Fn(usize, usize) -> G,
+    {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let mut pending = Pending::new(|value| value);
+            for first in (0..self.a.rows).step_by(8) {
+                let rows = first..self.a.rows.min(first + 8);
+                rows.clone().for_each(|_| ask());
+                let longest = if rows.len() == 8 { self.a.longest(first, 8) } else { usize::MAX };
+                if longest <= V::Narrow::LANES {
+                    self.store_eight_short::<V::Narrow, G, N>(first);
+                } else if longest <= V::LANES {
+                    self.store_eight_short::<V, G, N>(first);
+                } else {
+                    for row in rows {
+                        let (values, factors, len) = self.run(row);
+                        let register = product::<V, G, N>(values, factors, len);
+                        pending.push::<Sum>(register, self.out.add(row * self.out_row));
+                    }
+                }
+            }
+            pending.flush::<Sum>();
         }
-        pending.flush::<Sum>();
+    }
+
+    /// Those of eight rows from `row` on, each of which fits in a register: nothing depends on their lengths, and nothing waits
+    /// in memory for what merges them.
+    #[inline(always)]
+    unsafe fn store_eight_short<V: Vector, G: Factors<V>, const N: usize>(&self, row: usize)
+    where
+        F: Fn(usize, usize) -> G,
+    {
+        // SAFETY: passed on to the caller.
+        unsafe {
+            let mut registers = [V::splat(0.0); 8];
+            for r in 0..8 {
+                let (values, factors, len) = self.run(row + r);
+                registers[r] = register_product::<V, G, N>(values, factors, len);
+            }
+            let merged = V::reduce_eight::<Sum>(registers);
+            if self.out_row == 1 {
+                V::store_block(merged, self.out.add(row), 8);
+            } else {
+                for r in 0..8 {
+                    *self.out.add((row + r) * self.out_row) = merged[r];
+                }
+            }
+        }
+    }
+
+    /// The values of a row, their factors, and how many there are.
+    #[inline(always)]
+    unsafe fn run<G>(&self, row: usize) -> (*const f64, G, usize)
+    where
+        F: Fn(usize, usize) -> G,
+    {
+        // SAFETY: passed on to the caller.
+        let positions = unsafe { self.a.positions(row) };
+        let values = self.a.values.wrapping_add(positions.start);
+        (values, (self.factors)(row, positions.start), positions.len())
     }
 }
 

@@ -265,12 +265,12 @@ fn basic_products_compute_apart_from_reading() {
 #[test]
 fn products_move_cells() {
     let mut d = Dag::default();
-    let (x, v, y) = (d.read("X", 1000, 600), d.read("V", 600, 5), d.read("Y", 600, 50));
+    let (x, v, y) = (d.read("X", 1000, 30_000), d.read("V", 30_000, 5), d.read("Y", 30_000, 50));
     let (short, few) = (d.read("Z", 1000, 100), d.read("W", 100, 5));
     let moved = |dag: &HopDag, id: HopId| vector_of(dag, None, &[id], &dag[id].inputs).work.moved;
     let (narrow, wide, by_rows) = (d.matmul(x, v), d.matmul(x, y), d.matmul(short, few));
-    assert_close(moved(&d.dag, narrow), 0.4 * (3000.0 + 5000.0));
-    assert_close(moved(&d.dag, wide), 0.4 * (600_000.0 + 30_000.0));
+    assert_close(moved(&d.dag, narrow), 0.4 * (150_000.0 + 5000.0));
+    assert_close(moved(&d.dag, wide), 0.4 * (30_000_000.0 + 1_500_000.0));
     assert_eq!(moved(&d.dag, by_rows), 0.0);
     let s = d.sparse("S", 2000, 2000, 40_000);
     let transposed = d.t(s);

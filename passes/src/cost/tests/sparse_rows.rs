@@ -314,17 +314,36 @@ fn rows_of_products_are_stored_and_looked_up() {
     assert_eq!((with_product.non_zeros, by_value.non_zeros), (NON_ZEROS as f64, 0.0));
 }
 
+/// Closes an operator over rows.
+type Close = fn(&mut Dag, HopId);
+
+fn sum_by_column(d: &mut Dag, rows: HopId) {
+    d.op(HopOp::AggUnary(AggOp::Sum, Direction::Col), &[rows]);
+}
+
+/// The product of the transpose of 100 rows with so many columns.
+fn multiply_transpose<const COLUMNS: u64>(d: &mut Dag, rows: HopId) {
+    let (transposed, w) = (d.t(rows), d.read("W", 100, COLUMNS));
+    d.matmul(transposed, w);
+}
+
+/// `min(X, U %*% V)`, X 100 x `cols` and sparse, closed by something.
+fn least_of_rows(cols: u64, close: Close) -> Dag {
+    let mut d = Dag::default();
+    let x = d.sparse("X", 100, cols, 10 * cols);
+    let (u, v) = (d.read("U", 100, 2), d.read("V", 2, cols));
+    let product = d.matmul(u, v);
+    let least = d.op(BinaryOp::Min, &[x, product]);
+    close(&mut d, least);
+    d
+}
+
 /// Sums by column are fetched from beyond the caches of a core where rows are long: beside them an operator stores sparse rows that
-/// are laid out, and rows of products.
+/// are laid out, and rows of products. The product of a transpose with a column is such a sum.
 #[test]
 fn sums_by_column_of_long_rows_leave_the_caches_of_a_core() {
-    let read = |cols: u64| {
-        let mut d = Dag::default();
-        let x = d.sparse("X", 100, cols, 10 * cols);
-        let (u, v) = (d.read("U", 100, 2), d.read("V", 2, cols));
-        let product = d.matmul(u, v);
-        let least = d.op(BinaryOp::Min, &[x, product]);
-        d.op(HopOp::AggUnary(AggOp::Sum, Direction::Col), &[least]);
+    let read = |cols: u64, close: Close| {
+        let d = least_of_rows(cols, close);
         let mut model = paper();
         model.machine.caches[1].size = 3.0 * 8.0 * 20_000.0;
         let limits = TemplateLimits::default();
@@ -335,10 +354,22 @@ fn sums_by_column_of_long_rows_leave_the_caches_of_a_core() {
         of_rows.seconds(&model.machine, 1.0)
     };
     let all = |cols: u64| 99.0 * 3.0 * 8.0 * cols as f64 * (1.0 / 32e9 + 1.0 / 16e9);
-    assert_eq!(read(20_000), 0.0);
-    assert_close(read(30_000), 0.5 * all(30_000));
-    assert_close(read(40_000), all(40_000));
-    assert_close(read(50_000), all(50_000));
+    for close in [sum_by_column, multiply_transpose::<1>] {
+        assert_eq!(read(20_000, close), 0.0);
+        assert_close(read(30_000, close), 0.5 * all(30_000));
+        assert_close(read(40_000, close), all(40_000));
+        assert_close(read(50_000, close), all(50_000));
+    }
+}
+
+/// Sums with several columns, too, though the rows that are added to them have few non-zeros: they are computed for all columns.
+#[test]
+fn rows_that_are_computed_for_all_columns_are_added_to_all_sums() {
+    let d = least_of_rows(50_000, multiply_transpose::<2>);
+    let limits = TemplateLimits::default();
+    let vector = cost_vector(&Context::new(&d.dag, &limits), &row_operator(&d.dag)).expect("an operator over rows");
+    let sums = vector.sweeps.iter().find(|sweep| sweep.of == Swept::Sums).expect("sums that outgrow the caches");
+    assert_eq!((sums.bytes, sums.times), (2.0 * 8.0 * 50_000.0, 99.0));
 }
 
 /// Rows without non-zeros of the matrix at whose non-zeros an operator goes are hardly begun, neither its own nor those beside them.

@@ -1,0 +1,123 @@
+//! Basic operators that read their inputs whole: products, aggregations, and what moves cells.
+
+use super::{
+    BASIC_BLOCK_CELLS, CostVector, InputRead, expected_output_bytes, least_read, matrices, non_zeros,
+    reads_values_alone, unfolding,
+};
+use crate::cost::BLOCK_CELLS;
+use crate::cost::outer::TRANSFERS_OF_SUMS;
+use crate::cost::product::{FormedTranspose, bytes_of_sums, has_several_blocks, lines_of_row, moved_cells, rows_met};
+use crate::cost::work::{
+    Work, basic_class, dense_flops, flops, is_column_aggregate, is_pooling, product_share, row_cells, runs,
+    takes_short_rows,
+};
+use crate::cover::Operator;
+use crate::facts::{Context, SCALAR_BYTES, stored_non_zeros, stored_rows};
+use crate::hops::{over_windows, untransposed};
+use crate::machine::OperationClass;
+use fuseline_ir::hop::{HopId, HopOp};
+use fuseline_ir::ops::Direction;
+use smallvec::SmallVec;
+
+/// What starting a sparse row costs a single product or aggregation, relative to the machine's `sparse.row`, which was
+/// measured with two products per row. Fitted.
+const SINGLE_USE_ROW_START: f64 = 0.75;
+
+/// What starting a sparse row costs an aggregation that asks for values alone, relative to the machine's `sparse.row`.
+/// Fitted.
+const VALUES_ONLY_ROW_START: f64 = 0.5;
+
+/// What starting a run costs for one of several short rows that a basic operator takes side by side, relative to the
+/// machine's `start.run`. Fitted.
+const SIDE_BY_SIDE_RUN_START: f64 = 0.4;
+
+/// What a basic operator that reads its inputs whole writes, computes and reads.
+pub(super) fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVector {
+    let id = operator.root();
+    let root = context.hop(id);
+    let class = basic_class(context, id);
+    let output = expected_output_bytes(context, id);
+    let mut work = work_of(context, operator, class);
+    let mut inputs = matrices(context, &operator.inputs, |input| least_read(context, id, input));
+    work.sparse_rows = begun(&root.op) * inputs.iter().map(|read| rows_read(context, read.id)).sum::<f64>();
+    if !reads_values_alone(&root.op) {
+        work.non_zeros = non_zeros(context, &inputs);
+    }
+    if is_column_aggregate(context, id) {
+        work.lines = TRANSFERS_OF_SUMS * stored_non_zeros(context, root.inputs[0]);
+        work.line_bytes = output;
+    }
+    if root.op == HopOp::MatMul {
+        work.moved += moved_cells(context, id, class);
+        let (begun, visited) = rows_met(context, root.inputs[0], root.inputs[1]);
+        work.sparse_rows += begun;
+        work.non_zeros += visited;
+        count_lines(context, id, &mut inputs, &mut work);
+    }
+    work.count_stored(stored_non_zeros(context, id), stored_rows(context, id));
+    let formed = FormedTranspose::of(context, id);
+    if let Some(formed) = formed {
+        work.count_transpose(formed, root.op == HopOp::MatMul);
+    }
+    let largest = inputs.iter().map(|read| read.bytes).fold(output, f64::max) / SCALAR_BYTES;
+    let is_sparse = inputs.iter().any(|read| rows_read(context, read.id) > 0.0);
+    let is_shared = match root.op {
+        _ if class == OperationClass::MatrixProduct => has_several_blocks(context, id),
+        HopOp::Index => output / SCALAR_BYTES > BASIC_BLOCK_CELLS,
+        _ if formed.is_some_and(|formed| !formed.is_shared()) => false,
+        // Images are the work of one thread each.
+        _ if over_windows(context.dag, id).is_some() => true,
+        HopOp::MatMul if !is_sparse => dense_flops(context, id) > 2.0 * BASIC_BLOCK_CELLS,
+        _ => largest > if is_sparse { BLOCK_CELLS as f64 } else { BASIC_BLOCK_CELLS },
+    };
+    // It adds up the rows of the right side.
+    let computes_apart = root.op == HopOp::MatMul && root.size.rows == Some(1) && root.size.cols != Some(1);
+    let (sweeps, private_sums) = (SmallVec::new(), 0.0);
+    CostVector { output, work, inputs, sweeps, private_sums, sparsity: 1.0, driver: None, is_shared, computes_apart }
+}
+
+/// What its only member computes.
+fn work_of(context: &Context<'_>, operator: &Operator, class: OperationClass) -> Work {
+    let id = operator.root();
+    let flops = flops(context, id);
+    let mut work = Work::default();
+    if is_pooling(context, id) {
+        work.row_cells = row_cells(context, operator, id);
+    }
+    work.in_registers = if product_share(context, id, class) < 1.0 { flops } else { 0.0 };
+    work.moved = unfolding(context, id);
+    work.add(class, flops);
+    if class != OperationClass::MatrixProduct {
+        let run_start = if takes_short_rows(context, id) { SIDE_BY_SIDE_RUN_START } else { 1.0 };
+        work.runs = run_start * runs(context, id, false);
+    }
+    work
+}
+
+/// What starting a sparse row costs, relative to the machine's `sparse.row`.
+fn begun(op: &HopOp) -> f64 {
+    match op {
+        HopOp::AggUnary(_, Direction::Full | Direction::Col) | HopOp::Reorg(_) => 0.0,
+        HopOp::AggUnary(..) => VALUES_ONLY_ROW_START,
+        HopOp::MatMul => SINGLE_USE_ROW_START,
+        _ => 1.0,
+    }
+}
+
+/// The stored rows of an input: a product reads through a transpose.
+fn rows_read(context: &Context<'_>, id: HopId) -> f64 {
+    stored_rows(context, untransposed(context.dag, id).unwrap_or(id))
+}
+
+/// Counts the cache lines that a basic product of a sparse matrix fetches for its non-zeros: of the right side, or, where a
+/// transpose is on the left, of the sums.
+fn count_lines(context: &Context<'_>, id: HopId, inputs: &mut [InputRead], work: &mut Work) {
+    let hop = context.hop(id);
+    let non_zeros = stored_non_zeros(context, hop.inputs[0]);
+    if untransposed(context.dag, hop.inputs[0]).is_some() {
+        work.lines = TRANSFERS_OF_SUMS * non_zeros * lines_of_row(context, id);
+        work.line_bytes = bytes_of_sums(context, id);
+    } else if let Some(right) = inputs.iter_mut().find(|read| read.id == hop.inputs[1]) {
+        right.lines = non_zeros * lines_of_row(context, hop.inputs[1]);
+    }
+}
