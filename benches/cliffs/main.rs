@@ -4,8 +4,8 @@
 //! sequence that the seed (1) decides, compares the values of all modes, and times them in turn. Where Gen takes more than
 //! 1.1 times as long as the best mode, the expression is reduced as long as half of the excess remains. Expressions are
 //! printed with the smallest form first, with `--explain` the plans of these and the times of their operators, measured and
-//! predicted, and a summary at the end; standard error shows each as it is found. `--case SEED:NUMBER` measures one expression alone, and prints it whether Gen loses or not.
-//! Values that differ come before all else, and make the exit status 1.
+//! predicted, and a summary at the end; standard error shows each as it is found. `--case SEED:NUMBER` measures one expression
+//! alone, and prints it whether Gen loses or not. Values that differ come before all else, and make the exit status 1.
 //!
 //! Values may differ by rounding errors: `facts.rs` bounds those of every operator.
 

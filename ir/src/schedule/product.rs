@@ -1,10 +1,10 @@
 //! How basic products of matrices run: which loop takes them, and how its work is cut. These are functions of shapes alone,
 //! which kernels act on and the cost model prices.
 
-use crate::work::{MAX_PARTIALS, even_blocks, partial_ranges};
+use crate::work::{MAX_PARTIALS, even_blocks, most_block_rows, partial_ranges};
 
-/// Columns that are few: products of short rows, of a matrix with its own transpose, and of narrow cells, with at most so many
-/// on the right run on vector primitives.
+/// Columns that are few: products of a matrix with its own transpose, and of narrow cells, with at most so many on the right run on
+/// vector primitives.
 pub const FEW_COLUMNS: usize = 8;
 
 /// Columns on the right up to which `t(A) %*% B` adds up products of rows where its cells stay in the nearest caches: it reads
@@ -23,11 +23,13 @@ const ADDED_FAR_COLUMNS: usize = 16;
 /// Cells of such a B, at most: it stays in the second-level cache. Measured with AVX-512.
 const ADDED_FAR_CELLS: usize = 1 << 17;
 
-/// Rows of a B of two columns, at most, for each of which `A %*% B` has a dot product: they take turns in registers.
+/// Rows of a B of two columns, at most: `A %*% B` has a dot product of a row with each of them then. Measured with AVX-512.
 const TWO_COLUMNS_ROWS: usize = 8192;
 
-/// Rows of at most so many values are short: with few columns each value times a register of the right side is faster than
-/// packed blocks.
+/// Rows that `A %*% B` takes at once: their sums stay in registers together.
+const ROWS_AT_ONCE: usize = 8;
+
+/// Rows of at most so many values are short.
 pub const SHORT_ROW: usize = 16;
 
 /// Rows of at most so many values are short whatever the columns: packed blocks would pass over the product twice.
@@ -110,7 +112,8 @@ pub enum ProductLoop {
     Dots,
     /// The rows of the right side, each scaled by a value of the single row on the left, are added up.
     ScaledRows,
-    /// Row after row, of few values or with few columns: each value times a row of the right side.
+    /// Row after row, of few values or with few columns: each value times a row of the right side, or a dot product with each of two
+    /// columns.
     ShortRows,
     /// `t(A) %*% B` with few columns: the products of the rows of both are added up.
     RowProducts,
@@ -154,16 +157,21 @@ impl ProductLoop {
     }
 }
 
-/// Whether rows of the left side are multiplied one after the other.
-fn has_short_rows(Extents { inner, cols, .. }: Extents) -> bool {
+/// Whether rows of the left side are multiplied one after the other. Few long ones would leave threads without work.
+fn has_short_rows(Extents { rows, inner, cols }: Extents) -> bool {
     let most = match cols {
-        0 | 1 => SHORT_ROW,
         2 => TWO_COLUMNS_ROWS,
         3..=ADDED_FAR_COLUMNS => ADDED_FAR_CELLS / cols,
         _ if cols <= ADDED_COLUMNS => ADDED_ROWS,
         _ => SHORTEST_ROW,
     };
-    (1..=most).contains(&inner)
+    (1..=most).contains(&inner) && (inner < LONG_INNER || rows >= BLOCK_ROWS)
+}
+
+/// Rows of a block of a product that goes row after row.
+pub fn short_block_rows(Extents { rows, inner, cols }: Extents) -> usize {
+    let blocks = even_blocks(rows, most_block_rows(inner.saturating_mul(cols)));
+    rows.div_ceil(blocks).max(1).next_multiple_of(ROWS_AT_ONCE)
 }
 
 /// How a product in packed blocks is cut.
@@ -262,14 +270,13 @@ mod tests {
 
     #[test]
     fn loops_follow_from_shapes() {
-        let plain =
-            [(1, 9, 9), (9, 9, 1), (1, 9, 1), (9, 2, 99), (9, 8192, 2), (9, 8192, 16), (9, 512, 17), (9, 512, 32)]
-                .map(|(rows, inner, cols)| ProductLoop::plain(extents(rows, inner, cols)));
+        let plain = |extent: (usize, usize, usize)| ProductLoop::plain(extents(extent.0, extent.1, extent.2));
         use ProductLoop::*;
-        assert_eq!(plain, [ScaledRows, Dots, Dots, ShortRows, ShortRows, ShortRows, ShortRows, ShortRows]);
-        let packed = [(9, 8193, 2), (9, 8193, 16), (9, 513, 17), (9, 3, 33), (9, 0, 9)]
-            .map(|(rows, inner, cols)| ProductLoop::plain(extents(rows, inner, cols)));
-        assert_eq!(packed, [Packed; 5]);
+        assert_eq!([(1, 9, 9), (9, 9, 1), (1, 9, 1)].map(plain), [ScaledRows, Dots, Dots]);
+        let short = [(9, 2, 99), (9, 4095, 2), (128, 8192, 2), (128, 8192, 16), (9, 512, 17), (9, 512, 32)];
+        assert_eq!(short.map(plain), [ShortRows; 6]);
+        let packed = [(128, 8193, 2), (127, 4096, 2), (128, 8193, 16), (9, 513, 17), (9, 3, 33), (9, 0, 9)];
+        assert_eq!(packed.map(plain), [Packed; 6]);
         let wide = [(1_000_000, 8), (4096, 8), (2048, 16), (2049, 16)].map(|(rows, cols)| extents(rows, 2, cols));
         assert_eq!(wide.map(ProductLoop::with_transposed_left), [RowProducts, RowProducts, RowProducts, Packed]);
         let far = [(1023, 16), (1024, 16), (1_000_000, 25)].map(|(inner, cols)| extents(2049, inner, cols));

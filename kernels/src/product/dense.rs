@@ -8,7 +8,7 @@ use crate::blocks::{
 };
 use crate::gemm::{Output, Strided, gemm_into};
 use fuseline_ir::schedule::Strips;
-use fuseline_ir::schedule::product::{Extents, PackedBlocks, ProductLoop};
+use fuseline_ir::schedule::product::{Extents, PackedBlocks, ProductLoop, short_block_rows};
 use fuseline_ir::work::{self, CELL_BYTES};
 use fuseline_matrix::run_context::check_stop;
 use fuseline_matrix::{BufferPool, Dense, NarrowCells, NarrowDense, strips, zeros};
@@ -99,14 +99,11 @@ fn back(matrix: &Dense) -> Dense {
     Dense::from_fn(matrix.cols(), matrix.rows(), |i, j| matrix.get(j, i))
 }
 
-/// Rows whose sums stay in registers together.
-const ROWS_AT_ONCE: usize = 8;
-
-/// A matrix of short rows times one of so many columns, whose cells are given as the primitive takes them.
+/// The rows of a matrix, one after the other, times a matrix of so many columns, whose cells are given as the primitive takes them.
 fn short(context: &KernelContext<'_>, left: &Dense, cols: usize, factor: &[f64]) -> Dense {
     let (rows, inner) = (left.rows(), left.cols());
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
-    let step = block_rows(rows, inner * cols).max(ROWS_AT_ONCE);
+    let step = short_block_rows(Extents { rows, inner, cols });
     let write = PartByPart::new(context, rows * cols, cells_of_rows(cols));
     write_blocks(context, result.values_mut(), step * cols, &write, |first, out| {
         let rows = out.len() / cols;

@@ -4,7 +4,7 @@ use super::*;
 use crate::{KernelError, TransposedSide, matmul, matmul_transposed_left, matmul_transposed_right, transpose, tsmm};
 use fuseline_ir::schedule::product::{Extents, TransposedSparse};
 
-const EXTENTS: [(usize, usize, usize); 19] = [
+const EXTENTS: [(usize, usize, usize); 22] = [
     (0, 3, 2),
     (3, 0, 2),
     (2, 3, 0),
@@ -15,6 +15,7 @@ const EXTENTS: [(usize, usize, usize); 19] = [
     (200, 31, 40),
     (5, 2000, 3),
     (13, 9001, 11),
+    (13, 9001, 17),
     (1, 5000, 1),
     (700, 3, 130),
     (31, 37, 41),
@@ -23,6 +24,8 @@ const EXTENTS: [(usize, usize, usize); 19] = [
     (3001, 10, 4),
     (700, 2, 500),
     (40, 16, 8),
+    (40, 500, 2),
+    (137, 5000, 9),
     (17, 1, 33),
     // Sums of a transposed left side that no near cache holds.
     (9001, 40, 4),

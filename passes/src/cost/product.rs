@@ -5,8 +5,9 @@ use crate::hops::untransposed;
 use crate::machine::{LINE_BYTES, OperationClass};
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::schedule::product::{
-    Extents, PackedBlocks, ProductLoop, TransposedSparse, adds_row_products, transposed_ranges,
+    Extents, PackedBlocks, ProductLoop, TransposedSparse, adds_row_products, short_block_rows, transposed_ranges,
 };
+use fuseline_ir::work::BASIC_BLOCK_CELLS;
 
 /// What packing a cell costs a product of matrices, in cells that a transposition moves one by one. Fitted.
 const PACK_IN_MOVES: f64 = 0.4;
@@ -33,10 +34,14 @@ pub(super) fn loop_of(context: &Context<'_>, id: HopId) -> ProductLoop {
     }
 }
 
-/// Whether threads share a product in packed blocks.
+/// Whether threads share a product of dense matrices.
 pub(super) fn has_several_blocks(context: &Context<'_>, id: HopId) -> bool {
     let extents = extents(context, id);
-    PackedBlocks::of(extents).count(extents.rows) > 1
+    match loop_of(context, id) {
+        ProductLoop::Packed => PackedBlocks::of(extents).count(extents.rows) > 1,
+        ProductLoop::ShortRows => extents.rows > short_block_rows(extents),
+        _ => extents.rows.saturating_mul(extents.inner).saturating_mul(extents.cols) > BASIC_BLOCK_CELLS,
+    }
 }
 
 /// The cells that a basic product of this class moves, in those that a transposition moves one by one in the same time.

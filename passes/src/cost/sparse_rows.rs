@@ -171,7 +171,7 @@ impl SparseRows {
 
     /// The cache lines that a non-zero adds to, where a member sums up what lies by position.
     fn lines_of_sum(&self, context: &Context<'_>, id: HopId) -> Option<f64> {
-        let by_position = |input: HopId| self.takes(id) && (self.is_main(input) || self.lies_by_position(input));
+        let by_position = |input: HopId| self.takes_sparse(id, input);
         let inputs = &context.hop(id).inputs;
         if is_column_aggregate(context, id) {
             return by_position(inputs[0]).then_some(1.0);

@@ -84,7 +84,8 @@ pub(super) fn sums_by_column(
     let members = || operator.members.iter().copied();
     members().find_map(sum)?;
     let laid_out = sparse_rows.into_iter().flat_map(|rows| rows.scattered(context, operator));
-    let products = members().filter(|&id| product(id).is_some_and(|passes| !passes.is_sum) && !is_column(id));
+    let is_product = |id: HopId| passes(context, id).is_some_and(|passes| !passes.is_sum);
+    let products = members().filter(|&id| is_product(id) && !is_column(id));
     let stored = laid_out.chain(members().filter_map(sum)).chain(products);
     let bytes = stored.map(|id| context.hop(id).size.cols.unwrap_or(0) as f64 * SCALAR_BYTES).sum();
     Some(Sweep { bytes, times: 0.0, of: Swept::Vectors })

@@ -255,7 +255,7 @@ const BUSY_SUMS: usize = 8;
 
 /// Few rows of several chains each times a matrix: these are side by side, so that there are enough sums that do not wait for each
 /// other.
-struct FewTimesMatrix<'a> {
+struct FewRowsTimesMatrix<'a> {
     rows: usize,
     len: usize,
     a: Rows,
@@ -265,7 +265,7 @@ struct FewTimesMatrix<'a> {
     ahead: &'a Ahead,
 }
 
-impl<V: Vector> ChunkBody<V> for FewTimesMatrix<'_> {
+impl<V: Vector> ChunkBody<V> for FewRowsTimesMatrix<'_> {
     #[inline(always)]
     unsafe fn run<const I: usize, const MASKED: bool>(&self, start: usize, masks: [V::Mask; I]) {
         let mut row = 0;
@@ -289,7 +289,7 @@ impl<V: Vector> ChunkBody<V> for FewTimesMatrix<'_> {
     }
 }
 
-impl FewTimesMatrix<'_> {
+impl FewRowsTimesMatrix<'_> {
     /// `R` rows from `row` on, and `I` registers of columns from `start` on.
     #[inline(always)]
     unsafe fn block<V: Vector, const R: usize, const I: usize, const MASKED: bool>(
@@ -298,6 +298,7 @@ impl FewTimesMatrix<'_> {
         start: usize,
         masks: [V::Mask; I],
     ) {
+        // So many that all sums have registers.
         let most = (BUSY_SUMS / (R * I)).clamp(1, MOST_CHAINS);
         let mut begin = 0;
         while begin < self.len {
@@ -338,6 +339,9 @@ impl FewTimesMatrix<'_> {
             }
             if C > 1 {
                 for k in last..CHAIN {
+                    if k % VALUES_PER_SHARE == 0 {
+                        (1..C).for_each(|_| asked_of.ask());
+                    }
                     add_terms::<V, R, I, C, MASKED>(&mut sums, C - 1, a.pointers(row), b, k, masks);
                 }
             }
@@ -417,7 +421,7 @@ pub(crate) unsafe fn wide_mat_mult<V: Vector>(
         }
         if few > 0 {
             let (a, out) = (a.from(rows), out.wrapping_add(rows * out_row));
-            let body = FewTimesMatrix { rows: few, len, a, b, out, out_row, ahead };
+            let body = FewRowsTimesMatrix { rows: few, len, a, b, out, out_row, ahead };
             // SAFETY: passed on to the caller.
             unsafe { for_few_columns::<V, _>(few, k, &body) };
         }

@@ -117,6 +117,7 @@ impl<F> RowProducts<F> {
                 let rows = first..self.a.rows.min(first + 8);
                 rows.clone().for_each(|_| ask());
                 let longest = if rows.len() == 8 { self.a.longest(first, 8) } else { usize::MAX };
+                // Lanes that a narrower register has not would hold `+0.0`, as all registers but the first do.
                 if longest <= V::Narrow::LANES {
                     self.store_eight_short::<V::Narrow, G, N>(first);
                 } else if longest <= V::LANES {

@@ -17,6 +17,9 @@ fn cases(mut case: impl FnMut(&Csr, usize, usize, &[f64], &[f64])) {
                 let rows = (width + longest) % 6;
                 case(&Csr::new(&mut generator, kind, rows, COLS, longest), rows, width, &u, &v);
             }
+            for (rows, longest) in [(8, 2), (9, 4), (17, 8), (16, 9)] {
+                case(&Csr::new(&mut generator, kind, rows, COLS, longest), rows, width, &u, &v);
+            }
             for (rows, equal) in [(2, 2), (4, 4), (5, 3), (6, 6), (7, 5), (17, 16)] {
                 case(&Csr::with_equal_rows(&mut generator, kind, rows, equal, 11), rows, width, &u, &v);
             }
@@ -27,16 +30,16 @@ fn cases(mut case: impl FnMut(&Csr, usize, usize, &[f64], &[f64])) {
 #[test]
 fn sparse_dot_products_gather_their_factors() {
     cases(|csr, rows, width, u, _| {
-        let b_row = if width % 2 == 0 { 0 } else { COLS };
-        let mut expected = vec![UNTOUCHED; 2 * rows + 1];
+        let (b_row, out_row) = (if width % 2 == 0 { 0 } else { COLS }, 1 + width / 2 % 2);
+        let mut expected = vec![UNTOUCHED; out_row * rows + 1];
         for index in 0..rows {
             let positions = csr.positions(index);
             let factors = csr.columns[positions.clone()].iter().map(|&column| u[index * b_row + column as usize]);
-            expected[2 * index] = naive::dot(csr.values[positions].iter().copied(), factors);
+            expected[out_row * index] = naive::dot(csr.values[positions].iter().copied(), factors);
         }
         for table in all_primitives() {
             let mut out = vec![UNTOUCHED; expected.len()];
-            table.sparse_dot_product(csr.tile(), Tile::new(u, b_row), TileMut::new(&mut out, 2));
+            table.sparse_dot_product(csr.tile(), Tile::new(u, b_row), TileMut::new(&mut out, out_row));
             assert_same(&out, &expected, || format!("sparse_dot_product on {}, {rows} rows", table.isa()));
         }
     });
@@ -44,17 +47,17 @@ fn sparse_dot_products_gather_their_factors() {
 
 #[test]
 fn products_of_two_values_of_each_position_are_runs() {
-    cases(|csr, rows, _, u, _| {
-        let b = &u[..csr.tile().positions()];
-        let mut expected = vec![UNTOUCHED; 2 * rows + 1];
+    cases(|csr, rows, width, u, _| {
+        let (b, out_row) = (&u[..csr.tile().positions()], 1 + width % 2);
+        let mut expected = vec![UNTOUCHED; out_row * rows + 1];
         for index in 0..rows {
             let positions = csr.positions(index);
             let factors = b[positions.clone()].iter().copied();
-            expected[2 * index] = naive::dot(csr.values[positions].iter().copied(), factors);
+            expected[out_row * index] = naive::dot(csr.values[positions].iter().copied(), factors);
         }
         for table in all_primitives() {
             let mut out = vec![UNTOUCHED; expected.len()];
-            table.segment_dot_product(csr.tile().row_offsets, csr.tile().values, b, TileMut::new(&mut out, 2));
+            table.segment_dot_product(csr.tile().row_offsets, csr.tile().values, b, TileMut::new(&mut out, out_row));
             assert_same(&out, &expected, || format!("segment_dot_product on {}, {rows} rows", table.isa()));
         }
     });

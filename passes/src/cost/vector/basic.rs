@@ -8,8 +8,7 @@ use crate::cost::BLOCK_CELLS;
 use crate::cost::outer::TRANSFERS_OF_SUMS;
 use crate::cost::product::{FormedTranspose, bytes_of_sums, has_several_blocks, lines_of_row, moved_cells, rows_met};
 use crate::cost::work::{
-    Work, basic_class, dense_flops, flops, is_column_aggregate, is_pooling, product_share, row_cells, runs,
-    takes_short_rows,
+    Work, basic_class, flops, is_column_aggregate, is_pooling, product_share, row_cells, runs, takes_short_rows,
 };
 use crate::cover::Operator;
 use crate::facts::{Context, SCALAR_BYTES, stored_non_zeros, stored_rows};
@@ -62,12 +61,11 @@ pub(super) fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVe
     let largest = inputs.iter().map(|read| read.bytes).fold(output, f64::max) / SCALAR_BYTES;
     let is_sparse = inputs.iter().any(|read| rows_read(context, read.id) > 0.0);
     let is_shared = match root.op {
-        _ if class == OperationClass::MatrixProduct => has_several_blocks(context, id),
+        HopOp::MatMul if !is_sparse => has_several_blocks(context, id),
         HopOp::Index => output / SCALAR_BYTES > BASIC_BLOCK_CELLS,
         _ if formed.is_some_and(|formed| !formed.is_shared()) => false,
         // Images are the work of one thread each.
         _ if over_windows(context.dag, id).is_some() => true,
-        HopOp::MatMul if !is_sparse => dense_flops(context, id) > 2.0 * BASIC_BLOCK_CELLS,
         _ => largest > if is_sparse { BLOCK_CELLS as f64 } else { BASIC_BLOCK_CELLS },
     };
     // It adds up the rows of the right side.
