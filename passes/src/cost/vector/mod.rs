@@ -77,12 +77,8 @@ impl CostVector {
     }
 
     /// Counts the non-zeros that a basic operator over cells stores with a new pattern. With one sparse input the pattern is
-    /// that of the driver; of two sparse ones the other leaves out some of the driver's. Joined rows are stored while they are
-    /// merged.
+    /// that of the driver; of two sparse ones the other leaves out some of the driver's.
     fn count_stored(&mut self, context: &Context<'_>, root: HopId) {
-        if self.work.joined > 0.0 {
-            return;
-        }
         let is_sparse = |read: &&InputRead| stored_rows(context, read.id) > 0.0;
         if let Some(driver) = self.driver
             && self.inputs.iter().filter(is_sparse).count() == 1
