@@ -54,6 +54,11 @@ pub fn most_block_rows(cells_per_row: usize) -> usize {
     (BASIC_BLOCK_CELLS / cells_per_row.max(1)).max(1)
 }
 
+/// Rows of even blocks of a basic operator when each row costs so many cells: a function of the shape alone.
+pub fn block_rows(rows: usize, cells_per_row: usize) -> usize {
+    rows.div_ceil(even_blocks(rows, most_block_rows(cells_per_row))).max(1)
+}
+
 /// How many even ranges of some rows have results of their own: at most [`MAX_PARTIALS`], several only of more than a block of
 /// work.
 pub fn partial_ranges(rows: usize, cells_per_row: usize) -> usize {

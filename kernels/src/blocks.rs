@@ -6,7 +6,7 @@
 use crate::KernelContext;
 use fuseline_ir::schedule::Strips;
 use fuseline_ir::work::{self, CELL_BYTES, csr_row_bytes, even_blocks};
-pub(crate) use fuseline_ir::work::{BASIC_BLOCK_CELLS as BLOCK_CELLS, MAX_PARTIALS, most_block_rows};
+pub(crate) use fuseline_ir::work::{BASIC_BLOCK_CELLS as BLOCK_CELLS, MAX_PARTIALS, block_rows, most_block_rows};
 use fuseline_matrix::{
     Buffer, BufferPool, Csr, CsrRows, Dense, Layout, MatrixBlock, StopListener, SuitedRows, count_nonzeros, strips,
 };
@@ -20,11 +20,6 @@ use std::sync::{Mutex, PoisonError};
 /// Cells that are computed at a time where they are read again at once: to be counted, or copied past the caches. They and rows of
 /// operands that are laid out beside them stay in the caches of a core.
 pub(crate) const PART_CELLS: usize = 1 << 13;
-
-/// Rows of even blocks when each row costs `cells_per_row`: a function of the shape alone.
-pub(crate) fn block_rows(rows: usize, cells_per_row: usize) -> usize {
-    rows.div_ceil(even_blocks(rows, most_block_rows(cells_per_row))).max(1)
-}
 
 /// At most [`MAX_PARTIALS`] even ranges of some rows, several only of more than a block of work.
 pub(crate) fn partial_ranges(rows: Range<usize>, cells_per_row: usize) -> Vec<Range<usize>> {

@@ -1,7 +1,7 @@
 //! How basic products of matrices run: which loop takes them, and how its work is cut. These are functions of shapes alone,
 //! which kernels act on and the cost model prices.
 
-use crate::work::{MAX_PARTIALS, even_blocks, most_block_rows, partial_ranges};
+use crate::work::{MAX_PARTIALS, block_rows, even_blocks, partial_ranges};
 
 /// Columns that are few: products of a matrix with its own transpose, and of narrow cells, with at most so many on the right run on
 /// vector primitives.
@@ -170,8 +170,7 @@ fn has_short_rows(Extents { rows, inner, cols }: Extents) -> bool {
 
 /// Rows of a block of a product that goes row after row.
 pub fn short_block_rows(Extents { rows, inner, cols }: Extents) -> usize {
-    let blocks = even_blocks(rows, most_block_rows(inner.saturating_mul(cols)));
-    rows.div_ceil(blocks).max(1).next_multiple_of(ROWS_AT_ONCE)
+    block_rows(rows, inner.saturating_mul(cols)).next_multiple_of(ROWS_AT_ONCE)
 }
 
 /// How a product in packed blocks is cut.

@@ -134,7 +134,7 @@ impl<F> RowProducts<F> {
         }
     }
 
-    /// Those of eight rows from `row` on, each of which fits in a register: nothing depends on their lengths, and nothing waits
+    /// The products of eight rows from `row` on, each of which fits in a register: nothing depends on their lengths, and nothing waits
     /// in memory for what merges them.
     #[inline(always)]
     unsafe fn store_eight_short<V: Vector, G: Factors<V>, const N: usize>(&self, row: usize)
