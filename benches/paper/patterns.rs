@@ -1,8 +1,9 @@
 //! Generated operators against hand-coded ones, wherever a pattern of these applies: Gen must not fall behind.
 
 use crate::conditions::assert_equal_conditions;
+use crate::deciding::{in_turn_until, is_undecided};
 use crate::document::{Part, digits, time};
-use crate::rounds::{Contender, Times, in_turn};
+use crate::rounds::{Contender, Times};
 use crate::workload::{BASE, Data, FUSED, GEN, prepared};
 use crate::workloads::{Scale, random};
 use fuseline::{CompileOptions, Mode, Session};
@@ -10,6 +11,9 @@ use std::hint::black_box;
 
 /// The least speed of Gen as a share of that of Fused.
 const LEAST: f64 = 0.95;
+
+/// Seconds that a pattern runs at most to tell whether Gen has that speed.
+const MOST_SECONDS: f64 = 10.0;
 
 /// A script that a hand-coded operator serves, on some data.
 pub(crate) struct Pattern {
@@ -141,7 +145,8 @@ pub(crate) fn measure_one(pattern: &Pattern, rounds: usize) -> Measured {
             black_box(script.execute(&mut std::io::sink()).expect("it ran before"));
         }));
     }
-    let times = in_turn(&mut contenders, rounds).try_into().expect("three ways");
+    let is_decided = |times: &[Times]| !is_undecided(&times[2], &times[1], LEAST);
+    let times = in_turn_until(&mut contenders, rounds, MOST_SECONDS, is_decided).try_into().expect("three ways");
     let [_, fused, generated] = &statistics[..] else { unreachable!("three ways") };
     Measured {
         name: pattern.name,

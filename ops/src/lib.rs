@@ -115,6 +115,12 @@ impl UnaryOp {
             _ => self.eval(x),
         }
     }
+
+    /// Whether many non-zeros become zeros, as of `round` and of questions; of `sin` hardly any do.
+    pub fn makes_zeros(self) -> bool {
+        // Of both signs, and on both sides of one.
+        [-2.75, -0.25, 0.25, 2.75].into_iter().any(|x| self.eval(x) == 0.0)
+    }
 }
 
 common_impls!(UnaryOp, "unary operation");

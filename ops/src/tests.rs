@@ -101,6 +101,14 @@ fn declared_zero_behaviour_is_that_of_the_reference() {
     }
 }
 
+/// What preserves zeros makes others where it rounds, or asks a question.
+#[test]
+fn zeros_are_made_by_what_rounds_or_asks() {
+    let preserving = UnaryOp::ALL.iter().copied().filter(|op| op.zero() == UnaryZero::Preserves);
+    let making: Vec<UnaryOp> = preserving.filter(|op| op.makes_zeros()).collect();
+    assert_eq!(making, [UnaryOp::Round, UnaryOp::Floor, UnaryOp::Ceil, UnaryOp::IsNan, UnaryOp::IsInf]);
+}
+
 #[test]
 fn declared_algebra_is_that_of_the_reference() {
     for &op in BinaryOp::ALL {

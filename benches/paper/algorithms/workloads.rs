@@ -131,9 +131,14 @@ impl Algorithm {
 }
 
 impl Workload {
-    /// With another limit of outer iterations: the one argument of 20.
+    /// With another limit of outer iterations.
+    ///
+    /// # Panics
+    /// The script has none.
     pub(crate) fn with_iterations(mut self, iterations: usize) -> Workload {
-        self.script = self.script.replace("=20,", &format!("={iterations},"));
+        const LIMITS: [&str; 4] = [" maxIterations=", " maxi=", " moi=", " max_iter="];
+        let limit = LIMITS.into_iter().find(|limit| self.script.contains(*limit)).expect("iterations are limited");
+        self.script = self.script.replace(&format!("{limit}20,"), &format!("{limit}{iterations},"));
         self
     }
 }

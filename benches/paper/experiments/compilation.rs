@@ -29,6 +29,8 @@ struct Measured {
     runs: Vec<(f64, Statistics)>,
     /// A run that interprets operators until they are compiled, as runs do by default.
     interpreted_meanwhile: Statistics,
+    /// One without the plan cache.
+    interpreted_uncached: Statistics,
     waiting: Waiting,
     /// Seconds of a run without the plan cache.
     uncached_seconds: f64,
@@ -64,6 +66,8 @@ fn measure(item: &'static str, algorithm: &'static Algorithm, data: &Data, runs:
     let mut runs: Vec<_> = (0..runs).map(|_| timed(&workload, data, llvm.clone())).collect();
     runs.sort_by(|(one, _), (other, _)| one.total_cmp(other));
     let interpreted_meanwhile = compiled_anew(&workload, data, CompileOptions::default());
+    let without_cache = CompileOptions { plan_cache: false, ..CompileOptions::default() };
+    let interpreted_uncached = compiled_anew(&workload, data, without_cache);
     let waiting = Waiting::of(&workload, data);
     let uncached = CompileOptions { plan_cache: false, ..llvm.clone() };
     let (uncached_seconds, _) = timed(&workload, data, uncached.clone());
@@ -75,6 +79,7 @@ fn measure(item: &'static str, algorithm: &'static Algorithm, data: &Data, runs:
         words,
         runs,
         interpreted_meanwhile,
+        interpreted_uncached,
         waiting,
         uncached_seconds,
         optimised_uncached,
@@ -156,8 +161,9 @@ fn record(row: &Measured, findings: &mut Findings) {
     let Waiting { direct, optimised, uncached, .. } = &row.waiting;
     let ratio = |slow: &Statistics, fast: &Statistics| slow.codegen_seconds / fast.codegen_seconds;
     for (what, ratio) in [
-        ("time of LLVM's whole pipeline over ours", ratio(optimised, direct)),
-        ("the same without the plan cache", ratio(&row.optimised_uncached, uncached)),
+        ("wait for LLVM's whole pipeline over that of a run by default", ratio(optimised, &row.interpreted_meanwhile)),
+        ("the same without the plan cache", ratio(&row.optimised_uncached, &row.interpreted_uncached)),
+        ("wait for LLVM's whole pipeline over that without passes", ratio(optimised, direct)),
     ] {
         findings.value("P188", what, &words, ratio);
     }

@@ -149,10 +149,9 @@ impl CostModel {
         let read = |input: &InputRead| machine.read_part_time(input.touched, input.bytes);
         // Cells that are fetched one by one take no longer than all of them in a row from memory; the loop over the non-zeros
         // waits.
-        let line_time = machine.line_time(vector.work.line_bytes);
         let waits = |input: &InputRead| {
             let gathers = input.gathers * machine.gather_time(input.bytes) / threads;
-            let lines = input.lines * line_time / threads;
+            let lines = input.lines * machine.line_time(input.line_bytes) / threads;
             (gathers.min(input.bytes / machine.memory.read) - read(input)).max(0.0) + lines
         };
         let own_start = match template.map(TemplateType::space) {
@@ -166,11 +165,13 @@ impl CostModel {
         let read: f64 = vector.inputs.iter().map(&read).sum::<f64>() + swept;
         let waits: f64 = vector.inputs.iter().map(waits).sum();
         let compute = vector.work.seconds(machine, threads) + waits;
-        let write = machine.local_write_time(vector.output);
+        let written = machine.local_write_time(vector.output);
+        // Copies are made afterwards.
+        let copied = machine.read_part_time(vector.copied, vector.copied) + machine.local_write_time(vector.copied);
         let apart = if vector.computes_apart { 1.0 - machine.overlap } else { 0.0 };
         let exposed = machine.exposed.max(apart) * read.min(compute);
-        let hidden = machine.hidden_write * write.min((compute - read).max(0.0));
-        CostTerms { start, write, read, compute, exposed, hidden, once: 0.0 }
+        let hidden = machine.hidden_write * written.min((compute - read).max(0.0));
+        CostTerms { start, write: written + copied, read, compute, exposed, hidden, once: 0.0 }
     }
 
     /// The fewest seconds that any plan computes on an operator, given the smallest sparsity by size.

@@ -25,6 +25,9 @@ const MEET_IN_VISITS: f64 = 1.2;
 /// What giving each non-zero of a row the value of the row costs, in visits of one. Set on one machine.
 const SPREAD_IN_VISITS: f64 = 0.3;
 
+/// What giving each non-zero the value of its column costs, which is looked up in a vector, in visits of one. Set on one machine.
+const LOOK_UP_IN_VISITS: f64 = 0.4;
+
 /// What beginning a row costs whose value is given to its non-zeros, relative to the machine's `sparse.row`. Set on one machine.
 const SPREAD_ROW_START: f64 = 0.25;
 
@@ -76,6 +79,9 @@ pub struct Work {
     pub spread: f64,
     /// The rows that these belong to.
     pub spread_rows: f64,
+    /// Non-zeros that are given the values of their columns, once for each further vector of such values: what visits a
+    /// non-zero for its column looks one of them up.
+    pub looked_up: f64,
     /// Cells that products move, apart from their operations.
     pub moved: f64,
     /// Cells that the loops of an operator over rows go over.
@@ -161,8 +167,9 @@ impl Work {
         });
         let saved = (1.0 - IN_REGISTER_SHARE) * self.in_registers / machine.compute.product;
         let sparse = &machine.sparse;
-        let combined = JOIN_IN_VISITS * self.joined + MEET_IN_VISITS * self.met + SPREAD_IN_VISITS * self.spread;
-        let visits = (self.non_zeros + combined) * sparse.non_zero;
+        let combined = JOIN_IN_VISITS * self.joined + MEET_IN_VISITS * self.met;
+        let given = SPREAD_IN_VISITS * self.spread + LOOK_UP_IN_VISITS * self.looked_up;
+        let visits = (self.non_zeros + combined + given) * sparse.non_zero;
         let visits = visits + self.non_zeros_again * sparse.again;
         let visits = visits
             + self.lines * machine.line_time(self.line_bytes)

@@ -399,6 +399,32 @@ fn rows_that_are_laid_out_are_not_combined() {
     assert!(some.joined == 30_000.0 && some.combined_rows > 0.0);
 }
 
+/// Values that are rounded to zero are left out, by basic and by fused operators.
+#[test]
+fn what_makes_zeros_stores_a_pattern_of_its_own() {
+    let mut d = Dag::default();
+    let x = d.sparse("X", 1000, 1000, 10_000);
+    let (rounded, roots) = (d.op(UnaryOp::Round, &[x]), d.op(UnaryOp::Sqrt, &[x]));
+    let stored = |template, member: HopId| vector_of(&d.dag, template, &[member], &[x]).work.stored;
+    for template in [None, Some(TemplateType::Cell)] {
+        assert_eq!([rounded, roots].map(|member| stored(template, member)), [10_000.0, 0.0], "{template:?}");
+    }
+}
+
+/// What visits non-zeros for their columns looks up the value of one vector there, and each further vector's takes time.
+#[test]
+fn further_row_vectors_are_looked_up() {
+    let mut d = Dag::default();
+    let (x, r, q) = (d.sparse("X", 1000, 100, 10_000), d.read("r", 1, 100), d.read("q", 1, 100));
+    let scaled = d.mult(x, r);
+    let twice = d.mult(scaled, q);
+    let looked_up = |members: &[HopId], inputs: &[HopId]| {
+        vector_of(&d.dag, Some(TemplateType::Cell), members, inputs).work.looked_up
+    };
+    assert_eq!(looked_up(&[scaled], &[x, r]), 0.0);
+    assert_eq!(looked_up(&[scaled, twice], &[x, r, q]), 10_000.0);
+}
+
 /// Threads share products by rows, or by a long inner dimension.
 #[test]
 fn products_are_shared_by_rows() {

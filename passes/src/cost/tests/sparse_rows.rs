@@ -273,6 +273,39 @@ fn what_lines_are_fetched_of_shares_the_caches() {
     assert!(time(3) > time(1));
 }
 
+/// A pass over rows leaves all its results in one column, and those that are matrices are copied out of it.
+#[test]
+fn results_of_a_pass_are_copied_out_of_it() {
+    let mut d = Dag::default();
+    let (x, u, w) = (d.read("X", ROWS, 100), d.read("u", ROWS, 1), d.read("W", ROWS, 4));
+    let transposed = d.t(x);
+    let (one, other) = (d.matmul(transposed, u), d.matmul(transposed, w));
+    let copied = |roots: &[HopId]| {
+        let members = [&[transposed][..], roots].concat();
+        let operator = Operator { roots: roots.into(), ..operator(Some(TemplateType::Row), &members, &[x, u, w]) };
+        cost_vector(&Context::new(&d.dag, &TemplateLimits::default()), &operator).expect("an operator over rows").copied
+    };
+    assert_eq!([copied(&[one]), copied(&[one, other])], [0.0, 800.0 + 2.0 * 3200.0]);
+}
+
+/// Of a short vector beside a long factor each line is fetched so often that little comes in between; of the factor all of
+/// it does.
+#[test]
+fn what_is_fetched_often_stays_near() {
+    let mut d = Dag::default();
+    let (x, r) = (d.sparse("X", ROWS, COLS, NON_ZEROS), d.read("r", 1, COLS));
+    let b = d.read("B", COLS, 64);
+    let scaled = d.mult(x, r);
+    d.matmul(scaled, b);
+    let vector = cost_vector(&Context::new(&d.dag, &TemplateLimits::default()), &row_operator(&d.dag));
+    let vector = vector.expect("an operator over rows");
+    let read = |id: HopId| vector.inputs.iter().find(|read| read.id == id).expect("it is read");
+    let (short, long) = (read(r), read(b));
+    assert_close(long.line_bytes, short.bytes + long.bytes);
+    assert_close(short.line_bytes, short.bytes * (1.0 + long.lines / short.lines));
+    assert!(short.line_bytes < long.line_bytes / 4.0);
+}
+
 /// What has the non-zeros of the driver leaves all of them: a longer matrix is read whole beside `X` and `X^2`, and beside
 /// two matrices that have nothing to do with each other it is searched for the few that these share.
 #[test]

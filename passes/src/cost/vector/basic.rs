@@ -71,7 +71,18 @@ pub(super) fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVe
     // It adds up the rows of the right side.
     let computes_apart = root.op == HopOp::MatMul && root.size.rows == Some(1) && root.size.cols != Some(1);
     let (sweeps, private_sums) = (SmallVec::new(), 0.0);
-    CostVector { output, work, inputs, sweeps, private_sums, sparsity: 1.0, driver: None, is_shared, computes_apart }
+    CostVector {
+        output,
+        work,
+        inputs,
+        sweeps,
+        copied: 0.0,
+        private_sums,
+        sparsity: 1.0,
+        driver: None,
+        is_shared,
+        computes_apart,
+    }
 }
 
 /// What its only member computes.

@@ -3,7 +3,7 @@
 
 use super::{
     BASIC_BLOCK_CELLS, COMPACT_IN_MOVES, CostVector, InputRead, MOST_REPEATED_VALUES, SCATTER_IN_MOVES,
-    expected_output_bytes, has_all_non_zeros_of, is_narrow, matrices, non_zeros,
+    expected_output_bytes, has_all_non_zeros_of, is_narrow, makes_zeros, matrices, non_zeros,
 };
 use crate::cost::BLOCK_CELLS;
 use crate::cost::outer::{TRANSFERS_OF_SUMS, count_factors};
@@ -138,8 +138,10 @@ impl<'a> CellPass<'a> {
             // Where rows meet, a row vector is read at what is left of them.
             let computed = operator.members.iter().map(|&id| self.share_computed(context, id)).fold(share, f64::min);
             let vectors = Vectors::of(context, operator);
-            for read in inputs.iter_mut().filter(|read| vectors.belongs_to_columns(read.id, space)) {
+            let looked_up = |read: &&mut InputRead| vectors.belongs_to_columns(read.id, space);
+            for (place, read) in inputs.iter_mut().filter(looked_up).enumerate() {
                 read.lines = cells(space) * computed;
+                work.looked_up += if place > 0 { read.lines } else { 0.0 };
             }
             self.count_spread(context, &vectors, &mut work);
         }
@@ -168,6 +170,7 @@ impl<'a> CellPass<'a> {
             work,
             inputs,
             sweeps,
+            copied: 0.0,
             private_sums,
             sparsity: share,
             driver,
@@ -304,8 +307,9 @@ impl<'a> CellPass<'a> {
     /// driver of which some become zero.
     fn count_new_pattern(&self, context: &Context<'_>, work: &mut Work) {
         let root = self.operator.root();
+        let makes_zeros = self.operator.members.iter().any(|&id| makes_zeros(context, id));
         let shares_pattern = self.driver.is_none_or(|driver| has_all_non_zeros_of(context, root, driver));
-        if self.visited.len() > 1 || !shares_pattern {
+        if self.visited.len() > 1 || makes_zeros || !shares_pattern {
             work.count_stored(stored_non_zeros(context, root), stored_rows(context, root));
         }
     }

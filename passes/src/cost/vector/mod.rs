@@ -58,6 +58,8 @@ pub struct CostVector {
     pub inputs: SmallVec<[InputRead; 4]>,
     /// What it goes through anew for every unit of rows.
     pub sweeps: SmallVec<[Sweep; 2]>,
+    /// Bytes of the results that are copied out of the one matrix in which a pass over rows leaves all of its own.
+    pub copied: f64,
     /// Bytes of the sums that blocks keep to themselves until they are merged; none of a single block.
     pub private_sums: f64,
     /// The share of the cells that the operator visits.
@@ -77,11 +79,12 @@ impl CostVector {
     }
 
     /// Counts the non-zeros that a basic operator over cells stores with a new pattern. With one sparse input the pattern is
-    /// that of the driver; of two sparse ones the other leaves out some of the driver's.
+    /// that of the driver, unless zeros are made of its values; of two sparse ones the other leaves out some of the driver's.
     fn count_stored(&mut self, context: &Context<'_>, root: HopId) {
         let is_sparse = |read: &&InputRead| stored_rows(context, read.id) > 0.0;
         if let Some(driver) = self.driver
             && self.inputs.iter().filter(is_sparse).count() == 1
+            && !makes_zeros(context, root)
         {
             let share = visits_of_pattern(self.inputs.len());
             let is_row = |id: HopId| context.hop(id).size.rows == Some(1);
@@ -91,6 +94,20 @@ impl CostVector {
             return;
         }
         self.work.count_stored(stored_non_zeros(context, root), stored_rows(context, root));
+    }
+}
+
+impl CostVector {
+    /// Shares the caches among all that lines are fetched of for the same non-zeros: all of it lies between two times that
+    /// one line is fetched, or less where the lines of an input are few and fetched the more often, each.
+    fn share_caches(&mut self) {
+        let fetched = || self.inputs.iter().filter(|read| read.lines > 0.0);
+        self.work.line_bytes += fetched().map(|read| read.bytes).sum::<f64>();
+        let (all_bytes, all_lines) =
+            (self.work.line_bytes, self.work.lines + fetched().map(|read| read.lines).sum::<f64>());
+        for read in self.inputs.iter_mut().filter(|read| read.lines > 0.0) {
+            read.line_bytes = (read.bytes * all_lines / read.lines).min(all_bytes);
+        }
     }
 }
 
@@ -108,6 +125,8 @@ pub struct InputRead {
     /// Cache lines of it that are fetched one by one, for the non-zeros of a matrix: of a row vector, or of the right side of
     /// a product.
     pub lines: f64,
+    /// The bytes of the lines that are fetched from one time to the next that one of these is.
+    pub line_bytes: f64,
 }
 
 /// What the operator writes, computes and reads; `None` for an Outer operator without a main input, which is impossible.
@@ -123,9 +142,7 @@ pub fn cost_vector(context: &Context<'_>, operator: &Operator) -> Option<CostVec
         Space::Rows => by_row(context, operator),
         Space::Cells | Space::Factors => by_cell(context, operator, space)?,
     };
-    // Whatever lines are fetched of for the same non-zeros shares the caches.
-    let fetched = vector.inputs.iter().filter(|read| read.lines > 0.0);
-    vector.work.line_bytes += fetched.map(|read| read.bytes).sum::<f64>();
+    vector.share_caches();
     Some(vector)
 }
 
@@ -159,6 +176,11 @@ fn shares_pattern(context: &Context<'_>, root: HopId) -> bool {
 /// Whether a result is taken to have all non-zeros of a matrix.
 fn has_all_non_zeros_of(context: &Context<'_>, root: HopId, pattern: HopId) -> bool {
     stored_non_zeros(context, root) >= SHARED_PATTERN * stored_non_zeros(context, pattern)
+}
+
+/// Whether an operator makes zeros of non-zeros, which the pattern of its result leaves out.
+fn makes_zeros(context: &Context<'_>, id: HopId) -> bool {
+    matches!(context.hop(id).op, HopOp::Unary(op) if op.makes_zeros())
 }
 
 /// Whether rows of so many values are one run in the code of a fused operator.
@@ -221,7 +243,7 @@ fn visits_of_pattern(matrices: usize) -> f64 {
 fn matrices(context: &Context<'_>, inputs: &[HopId], share: impl Fn(HopId) -> f64) -> SmallVec<[InputRead; 4]> {
     let read = |&id: &HopId| {
         let bytes = bytes_of(context, id);
-        InputRead { id, bytes, touched: bytes * share(id), gathers: 0.0, lines: 0.0 }
+        InputRead { id, bytes, touched: bytes * share(id), gathers: 0.0, lines: 0.0, line_bytes: 0.0 }
     };
     inputs.iter().filter(|&&id| context.hop(id).is_matrix()).map(read).collect()
 }

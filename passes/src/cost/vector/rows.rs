@@ -10,7 +10,7 @@ use crate::cost::sparse_rows::SparseRows;
 use crate::cost::sweeps::{Sweep, sums_by_column, swept};
 use crate::cost::work::{Work, dense_flops, flops, fused_class, is_column_aggregate, product_share, row_cells, runs};
 use crate::cover::Operator;
-use crate::facts::{Context, SCALAR_BYTES, cells, has_short_rows, stored_non_zeros, stored_rows};
+use crate::facts::{Context, SCALAR_BYTES, bytes_of, cells, has_short_rows, stored_non_zeros, stored_rows};
 use crate::hops::untransposed;
 use crate::machine::OperationClass;
 use fuseline_ir::hop::{Hop, HopId, HopOp};
@@ -59,6 +59,7 @@ impl RowPass<'_> {
             computes_apart: reads_dense_rows(context, &inputs),
             inputs,
             sweeps,
+            copied: copied_results(context, operator),
             private_sums: if is_shared { private_sums } else { 0.0 },
             sparsity: 1.0,
             driver: None,
@@ -142,6 +143,21 @@ fn count_positions(
     work.moved += rows.compacted_cells(context, operator) * COMPACT_IN_MOVES;
     (work.lines, work.line_bytes) = rows.lines_added_to(context, operator);
     rows.count_spread(context, operator, work);
+}
+
+/// Bytes of the results of a pass that computes several, each of which is copied out of the column that holds all, and once
+/// more into its rows if it has several columns.
+fn copied_results(context: &Context<'_>, operator: &Operator) -> f64 {
+    if !operator.is_multi_aggregate() {
+        return 0.0;
+    }
+    let copies = |id: HopId| if context.hop(id).size.cols == Some(1) { 1.0 } else { 2.0 };
+    operator
+        .roots
+        .iter()
+        .filter(|&&root| context.hop(root).is_matrix())
+        .map(|&root| copies(root) * bytes_of(context, root))
+        .sum()
 }
 
 /// Bytes that are written of a root.
