@@ -411,6 +411,23 @@ fn what_makes_zeros_stores_a_pattern_of_its_own() {
     }
 }
 
+/// What has another value than zero elsewhere is computed for the non-zeros, and these are brought to their places then.
+#[test]
+fn results_that_are_filled_are_stored_twice() {
+    let mut d = Dag::default();
+    let x = d.sparse("X", 1000, 1000, 10_000);
+    let (one, two) = (d.number(1.0), d.number(2.0));
+    let (scaled, filled) = (d.mult(x, two), d.plus(x, one));
+    let twice = |member: HopId| {
+        let vector = vector_of(&d.dag, Some(TemplateType::Cell), &[member], &[x]);
+        (vector.copied, vector.work.non_zeros, vector.work.sparse_rows)
+    };
+    assert_eq!(twice(scaled), (0.0, 0.0, 0.0));
+    let (copied, non_zeros, rows) = twice(filled);
+    assert_eq!((copied, non_zeros), (80_000.0, 10_000.0));
+    assert!(rows > 900.0, "{rows}");
+}
+
 /// What visits non-zeros for their columns looks up the value of one vector there, and each further vector's takes time.
 #[test]
 fn further_row_vectors_are_looked_up() {

@@ -15,7 +15,9 @@ use crate::cost::work::{
     repeats_vector, share_of_merge, tile_class,
 };
 use crate::cover::{Hops, Operator};
-use crate::facts::{Context, bytes_of, cells, is_outer_product_like, sparsity, stored_non_zeros, stored_rows};
+use crate::facts::{
+    Context, SCALAR_BYTES, bytes_of, cells, is_outer_product_like, sparsity, stored_non_zeros, stored_rows,
+};
 use crate::zeros::Zeros;
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::schedule::{Driver, Flow};
@@ -65,6 +67,7 @@ pub(super) fn by_cell(context: &Context<'_>, operator: &Operator, space: Space) 
     }
     if space == Space::Cells && scheduled.is_some_and(|scheduled| scheduled.stores_cells()) {
         pass.count_new_pattern(context, &mut vector.work);
+        pass.count_filled(context, &mut vector);
     }
     Some(vector)
 }
@@ -312,6 +315,18 @@ impl<'a> CellPass<'a> {
         if self.visited.len() > 1 || makes_zeros || !shares_pattern {
             work.count_stored(stored_non_zeros(context, root), stored_rows(context, root));
         }
+    }
+
+    /// Counts what it takes besides to write a result for all cells that is computed for non-zeros alone: the values of these are
+    /// stored and read again, and each is brought to its place.
+    fn count_filled(&self, context: &Context<'_>, vector: &mut CostVector) {
+        let pattern = self.driver.or(self.visited.first().copied());
+        let is_dense = stored_rows(context, self.operator.root()) == 0.0;
+        let Some(pattern) = pattern.filter(|_| is_dense && self.share < 1.0) else { return };
+        let non_zeros = cells(&self.space) * self.share;
+        vector.copied += non_zeros * SCALAR_BYTES;
+        vector.work.non_zeros += non_zeros;
+        vector.work.sparse_rows += stored_rows(context, pattern);
     }
 
     /// Completes what a basic operator computes: the pattern of its result, and how it takes narrow rows.

@@ -58,7 +58,8 @@ pub struct CostVector {
     pub inputs: SmallVec<[InputRead; 4]>,
     /// What it goes through anew for every unit of rows.
     pub sweeps: SmallVec<[Sweep; 2]>,
-    /// Bytes of the results that are copied out of the one matrix in which a pass over rows leaves all of its own.
+    /// Bytes of results that are stored twice: copied out of the one matrix in which a pass over rows leaves all of its own, or
+    /// computed for non-zeros and brought to their places among all cells.
     pub copied: f64,
     /// Bytes of the sums that blocks keep to themselves until they are merged; none of a single block.
     pub private_sums: f64,
