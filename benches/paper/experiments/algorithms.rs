@@ -1,6 +1,6 @@
 //! The six algorithms on data of several sizes, in all modes (the paper's section 5.4).
 
-use super::claims::SLOWDOWN;
+use super::claims::{SLOWDOWN, most_of};
 use super::findings::{Best, Findings};
 use super::setting::Setting;
 use super::trend::geometric_mean;
@@ -248,11 +248,13 @@ impl Measured {
         self.slowdown(&[FUSE_ALL, NO_REDUNDANCY])
     }
 
-    /// What the same plans give where Gen takes no longer than what is asked by more than they differ from themselves.
-    fn again(&self, slowdown: Option<f64>, most: f64) -> Best<'static> {
+    /// Records how many times as long Gen takes as something, with what the same plans give where that is no more beyond what
+    /// is asked than they differ from themselves.
+    fn record_slowdown(&self, item: &str, what: &str, slowdown: Option<f64>, findings: &mut Findings) {
         let apart = self.modes.slowdown(GEN, AGAIN.name).map(|ratio| ratio.max(1.0 / ratio));
-        let is_within = |apart: &f64| slowdown.is_some_and(|slowdown| slowdown <= most * apart);
-        (apart.filter(is_within), "the same plans, run again beside,")
+        let is_within = |apart: &f64| slowdown <= most_of(item, what).map(|most| most * apart);
+        let best = (apart.filter(is_within), "the same plans, run again beside,");
+        findings.value_within(item, what, &self.words(), slowdown, best);
     }
 
     /// How many times as fast Gen is as another mode.
@@ -305,8 +307,7 @@ fn of_all(row: &Measured, findings: &mut Findings) {
     let what = "distance between what the models of the modes say of X";
     findings.value_of("P231", what, &words, row.modes.distance_on_data);
     findings.value_of("P230", "speed of Gen over Fused on algorithms", &words, row.speed(FUSED));
-    let over = row.over_heuristics();
-    findings.value_within("P205", "time of Gen over the better heuristic", &words, over, row.again(over, SLOWDOWN));
+    row.record_slowdown("P205", "time of Gen over the better heuristic", row.over_heuristics(), findings);
     let allocated = row.ratio(GEN, BASE, |statistics| statistics.bytes_allocated);
     findings.value_of("P208", "bytes allocated by Gen over Base", &words, allocated);
     findings.value_of("P208", "operators run by Gen over Base", &words, row.ratio(GEN, BASE, operators));
@@ -320,17 +321,15 @@ fn of_all(row: &Measured, findings: &mut Findings) {
 }
 
 fn data_intensive(row: &Measured, findings: &mut Findings) {
-    let over = row.over_best();
-    let again = row.again(over, SLOWDOWN);
-    findings.value_within(row.item, "time of Gen over the best other mode", &row.words(), over, again);
+    row.record_slowdown(row.item, "time of Gen over the best other mode", row.over_best(), findings);
     findings.value_of(row.item, "speed of Gen over Fused", &row.words(), row.speed(FUSED));
 }
 
 fn factorization(row: &Measured, findings: &mut Findings) {
     let (words, over_fused) = (row.words(), row.modes.slowdown(GEN, FUSED));
-    findings.value_within("P216", "time of Gen over Fused", &words, over_fused, row.again(over_fused, 1.05));
+    row.record_slowdown("P216", "time of Gen over Fused", over_fused, findings);
     if row.on == On::LikeRatings {
-        findings.value_within("P214", "time of Gen over Fused", &words, over_fused, row.again(over_fused, 1.0));
+        row.record_slowdown("P214", "time of Gen over Fused", over_fused, findings);
     }
     for other in [FUSE_ALL_OF_THE_PAPER, NO_REDUNDANCY_OF_THE_PAPER, BASE, FUSE_ALL, NO_REDUNDANCY] {
         findings.value_of("P213", &format!("time of {other} over Gen"), &words, row.speed(other));
@@ -348,8 +347,7 @@ fn autoencoder(row: &Measured, findings: &mut Findings) {
     let words = row.words();
     let alone = |mode| (row.modes.products_alone(mode), "matrix products alone");
     findings.value_within("P217", "speed of Gen over Fused", &words, row.speed(FUSED), alone(FUSED));
-    let over = row.over_heuristics();
-    findings.value_within("P217", "time of Gen over the better heuristic", &words, over, row.again(over, 1.03));
+    row.record_slowdown("P217", "time of Gen over the better heuristic", row.over_heuristics(), findings);
     findings.value_within("P218", "speed of Gen over Base", &words, row.speed(BASE), alone(BASE));
 }
 

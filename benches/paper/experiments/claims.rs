@@ -12,6 +12,15 @@ pub(crate) fn says(item: &str) -> Option<&'static str> {
     PAGE.lines().find_map(row)
 }
 
+/// The most that a claim asks of something, where it asks for that.
+pub(crate) fn most_of(item: &str, what: &str) -> Option<f64> {
+    let claim = CLAIMS.iter().find(|claim| claim.item == item)?;
+    match claim.bounds.iter().find(|bound| bound.what == what)?.limit {
+        AtMost(most) => Some(most),
+        _ => None,
+    }
+}
+
 const fn claim(item: &'static str, bounds: &'static [Bound]) -> Claim {
     Claim { item, bounds }
 }

@@ -310,9 +310,12 @@ impl<'a> CellPass<'a> {
     /// driver of which some become zero.
     fn count_new_pattern(&self, context: &Context<'_>, work: &mut Work) {
         let root = self.operator.root();
-        let makes_zeros = self.operator.members.iter().any(|&id| makes_zeros(context, id));
+        if stored_rows(context, root) == 0.0 {
+            return;
+        }
+        let makes_zeros = || self.operator.members.iter().any(|&id| makes_zeros(context, id));
         let shares_pattern = self.driver.is_none_or(|driver| has_all_non_zeros_of(context, root, driver));
-        if self.visited.len() > 1 || makes_zeros || !shares_pattern {
+        if self.visited.len() > 1 || !shares_pattern || makes_zeros() {
             work.count_stored(stored_non_zeros(context, root), stored_rows(context, root));
         }
     }
