@@ -7,6 +7,10 @@ mod narrow;
 
 use fuseline::ir::{DataType, Element};
 use fuseline::{BackendKind, CompileOptions, Csr, Dense, Error, RuntimeValue, ScriptInterface, Session};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
 
 fn session() -> Session {
     let options = CompileOptions { backend: BackendKind::Interp, threads: 2, ..CompileOptions::default() };
@@ -46,6 +50,77 @@ fn dense_and_sparse_inputs_take_turns() {
     let second = script.bind("X", sparse).unwrap().execute(&mut std::io::sink()).unwrap();
     assert_eq!(first.scalar("s").unwrap(), second.scalar("s").unwrap());
     assert_eq!(first.matrix("Y").unwrap().to_dense(), second.matrix("Y").unwrap().to_dense());
+}
+
+/// All threads of the pool are busy meanwhile. The operators are of several blocks.
+#[test]
+fn what_is_done_at_once_waits_for_no_other_thread() {
+    let session = session();
+    let inputs = [X, ("v", DataType::MATRIX)];
+    let cell =
+        |i: usize, j: usize| if (7 * i + 11 * j).is_multiple_of(500) { 1.0 + ((i + j) % 7) as f64 / 3.0 } else { 0.0 };
+    let x = Csr::from_dense(&Dense::from_fn(4000, 4000, cell));
+    assert!((30_000..50_000).contains(&x.nnz()));
+    let v = Dense::from_fn(4000, 1, |i, _| 1.0 / (1.0 + i as f64));
+    for text in [
+        "R = sum(X * (v %*% t(v)))",
+        "R = X %*% v",
+        "R = t(X) %*% v",
+        "R = sum(X * v * t(v))",
+        "R = rowSums(X * v)",
+        "R = colSums(X ^ 2)",
+        "R = X * v",
+        "R = X[2:3, ]",
+    ] {
+        let mut script = session.prepare_script("<text>", text, &interface(&inputs, &["R"])).unwrap();
+        script.bind("X", x.clone()).unwrap().bind("v", v.clone()).unwrap();
+        let bits = |outcome: &fuseline::Outcome| -> Vec<u64> {
+            let value = match &outcome.variables["R"] {
+                RuntimeValue::Matrix(block) => block.to_dense().values().to_vec(),
+                value => vec![value.as_f64().expect("a number")],
+            };
+            value.into_iter().map(f64::to_bits).collect()
+        };
+        let compiled = script.execute(&mut std::io::sink()).unwrap();
+        let busy = Busy::all_of(&session);
+        let alone = script.execute(&mut std::io::sink()).unwrap();
+        assert!(busy.are_still(), "{text} waited");
+        assert_eq!(bits(&compiled), bits(&alone), "{text}");
+    }
+}
+
+/// The threads of a session, held up for a while.
+struct Busy {
+    left: Arc<AtomicUsize>,
+    count: usize,
+    /// They go on when it is gone.
+    _held: Vec<Sender<()>>,
+}
+
+impl Busy {
+    fn all_of(session: &Session) -> Busy {
+        let context = session.engine().kernel_context();
+        let count = context.pool.current_num_threads();
+        let left = Arc::new(AtomicUsize::new(count));
+        let (has_begun, begun) = channel();
+        let mut held = Vec::new();
+        for _ in 0..count {
+            let (hold, release) = channel();
+            let (left, has_begun) = (Arc::clone(&left), has_begun.clone());
+            context.pool.spawn(move || {
+                has_begun.send(()).expect("somebody waits for it");
+                _ = release.recv_timeout(Duration::from_secs(30));
+                left.fetch_sub(1, Ordering::SeqCst);
+            });
+            held.push(hold);
+        }
+        assert_eq!(begun.iter().take(count).count(), count);
+        Busy { left, count, _held: held }
+    }
+
+    fn are_still(&self) -> bool {
+        self.left.load(Ordering::SeqCst) == self.count
+    }
 }
 
 /// Narrow rows, none of which fills a cache line: what is written past the caches has the cells of what goes through them.

@@ -1,5 +1,6 @@
 //! Blocks of work, shared among threads: of what sizes they are, a function of shapes and patterns alone, and how they run.
-//! A single block is done by the thread that asks for it: handing it over takes longer than most such blocks. After a request
+//! A single block is done by the thread that asks for it: handing it over takes longer than most such blocks. So are all
+//! blocks of work that is to stay on its thread (`run_context::is_alone`). After a request
 //! to stop the blocks that are left are skipped, and who waits for them unwinds: once, since that takes as long as many blocks.
 //! The pool calls what it runs through a pointer, once per block: its own code is compiled once, and not for each kernel.
 
@@ -7,6 +8,7 @@ use crate::KernelContext;
 use fuseline_ir::schedule::Strips;
 use fuseline_ir::work::{self, CELL_BYTES, csr_row_bytes, even_blocks};
 pub(crate) use fuseline_ir::work::{BASIC_BLOCK_CELLS as BLOCK_CELLS, MAX_PARTIALS, block_rows, most_block_rows};
+use fuseline_matrix::run_context::is_alone;
 use fuseline_matrix::{
     Buffer, BufferPool, Csr, CsrRows, Dense, Layout, MatrixBlock, StopListener, SuitedRows, count_nonzeros, strips,
 };
@@ -166,7 +168,7 @@ pub(crate) fn on_threads_for<T: Send>(
     blocks: usize,
     work: impl FnOnce() -> T + Send,
 ) -> T {
-    if blocks <= 1 {
+    if blocks <= 1 || is_alone() {
         return work();
     }
     let (mut work, mut result) = (Some(work), None);
@@ -304,9 +306,11 @@ pub(crate) fn for_each_block<T: Send>(
     each: impl Fn(usize, &mut [T]) + Sync,
 ) {
     let stop = StopListener::current();
-    if values.len() <= length {
-        stop.check();
-        return values.chunks_mut(length.max(1)).enumerate().for_each(|(block, values)| each(block, values));
+    if values.len() <= length || is_alone() {
+        return values.chunks_mut(length.max(1)).enumerate().for_each(|(block, values)| {
+            stop.check();
+            each(block, values);
+        });
     }
     for_each_run(context.pool, values, length.max(1), &|block, values| {
         if !stop.hears() {
@@ -339,9 +343,13 @@ pub(crate) fn map_parts_with<P: Send, S, T: Send>(
     each: impl Fn(&mut S, P) -> T + Sync + Send,
 ) -> Vec<T> {
     let stop = StopListener::current();
-    if parts.len() <= 1 {
-        stop.check();
-        return parts.into_iter().map(|part| each(&mut scratch(), part)).collect();
+    if parts.len() <= 1 || is_alone() {
+        let mut scratch = scratch();
+        let one_by_one = parts.into_iter().map(|part| {
+            stop.check();
+            each(&mut scratch, part)
+        });
+        return one_by_one.collect();
     }
     let parts: Vec<Slot<P>> = parts.into_iter().map(Slot::of).collect();
     let results: Vec<Slot<T>> = parts.iter().map(|_| Slot::default()).collect();

@@ -101,6 +101,7 @@ pub trait MemorySource: fmt::Debug + Send + Sync {
 pub struct RunContext {
     memory: Arc<dyn MemorySource>,
     stop: StopFlag,
+    is_alone: bool,
 }
 
 thread_local! {
@@ -114,7 +115,13 @@ fn with_current<T>(read: impl FnOnce(Option<&RunContext>) -> T) -> T {
 impl RunContext {
     /// Runs that take memory from here, and end when the flag is raised.
     pub fn new(memory: Arc<dyn MemorySource>, stop: StopFlag) -> Self {
-        RunContext { memory, stop }
+        RunContext { memory, stop, is_alone: false }
+    }
+
+    /// The same of work that its thread shares with no others, however many blocks it has.
+    #[must_use]
+    pub fn alone(&self) -> Self {
+        RunContext { is_alone: true, ..self.clone() }
     }
 
     /// What memory is reserved from.
@@ -159,6 +166,11 @@ impl Drop for Restore {
     fn drop(&mut self) {
         CURRENT.set(self.0.take());
     }
+}
+
+/// Whether the thread shares its work with no others.
+pub fn is_alone() -> bool {
+    with_current(|context| context.is_some_and(|context| context.is_alone))
 }
 
 /// Why work ended that could not return an error.
@@ -314,6 +326,14 @@ mod tests {
         assert_eq!(other.budget().held(), MIB);
         drop(clone);
         assert_eq!(other.budget().held(), 0);
+    }
+
+    #[test]
+    fn work_is_alone_within_its_context() {
+        let context = context(MIB);
+        let within = context.run(|| (is_alone(), context.alone().run(is_alone), is_alone()));
+        assert_eq!(within, Ok((false, Ok(true), false)));
+        assert!(!is_alone());
     }
 
     #[test]

@@ -183,7 +183,8 @@ pub fn realize(
     let mut predictions = options.model.predict(&options.context(&replaced));
     for (cover, operator) in fused.iter().zip(operators) {
         if let Some(operator) = operator {
-            predictions[operator] = Some(options.model.cover_seconds(&context, &cover.plan.cover));
+            let price = |model: &CostModel| model.cover_seconds(&context, &cover.plan.cover);
+            predictions[operator] = Some(options.model.prediction(price));
         }
     }
     let proven = plan.partitions.iter().filter(|partition| plan.is_optimal() || partition.is_optimal());

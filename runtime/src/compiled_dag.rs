@@ -3,7 +3,7 @@
 
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::hop::{Function, HopDag, HopId, HopOp, Inputs, OperatorId};
-use fuseline_passes::cost::Predictions;
+use fuseline_passes::cost::{Prediction, Predictions};
 
 /// A compiled block.
 #[derive(Debug)]
@@ -20,6 +20,8 @@ pub struct CompiledDag {
     pub(crate) steps: Vec<Step>,
     /// Whether an output is the last to need its value, by position.
     pub(crate) is_last_use: Vec<bool>,
+    /// What is expected of all of it.
+    pub(crate) expected: Prediction,
 }
 
 /// What is known of a fusion plan.
@@ -79,7 +81,8 @@ impl CompiledDag {
             uses[output] == 0
         };
         let is_last_use = dag.outputs.iter().map(|output| output.hop).map(last_use).collect();
-        CompiledDag { dag, predictions, operators, decided, steps, is_last_use }
+        let expected = steps.iter().map(|step| expected(&dag, &predictions, step.hop)).sum();
+        CompiledDag { dag, predictions, operators, decided, steps, is_last_use, expected }
     }
 
     /// A DAG without generated operators.
@@ -91,6 +94,16 @@ impl CompiledDag {
     pub(crate) fn plans(&self) -> u64 {
         self.operators.len() as u64
     }
+}
+
+/// What is expected of an operator: no time of variables, casts and what is about scalars, any where nobody knows.
+fn expected(dag: &HopDag, predictions: &Predictions, id: HopId) -> Prediction {
+    let hop = &dag[id];
+    let is_free = || {
+        matches!(hop.op, HopOp::Read(_) | HopOp::Literal(_) | HopOp::Cast(_))
+            || hop.is_scalar() && hop.inputs.iter().all(|&input| dag[input].is_scalar())
+    };
+    predictions[id].unwrap_or_else(|| if is_free() { Prediction::FREE } else { Prediction::UNKNOWN })
 }
 
 /// How many operators, outputs and effects use each operator, of those operators that outputs and effects need.

@@ -174,7 +174,8 @@ impl DagExecutor<'_> {
 
     fn record(&mut self, step: &Step, start: Instant) {
         if let Some(label) = &step.label {
-            self.statistics.record(label, start.elapsed(), self.compiled.predictions[step.hop]);
+            let predicted = self.compiled.predictions[step.hop].map(|prediction| prediction.seconds);
+            self.statistics.record(label, start.elapsed(), predicted);
         }
     }
 

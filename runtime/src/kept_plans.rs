@@ -15,7 +15,7 @@ use crate::engine::Engine;
 use crate::kept_dag::Places;
 use fuseline_ir::cplan::{self, VerifiedCPlan};
 use fuseline_ir::hop::{HopDag, HopOp, OperatorId};
-use fuseline_passes::cost::Predictions;
+use fuseline_passes::cost::{Prediction, Predictions};
 use fuseline_passes::rewrite::{RewriteOptions, simplify};
 use fuseline_passes::sketch::{Counts, InputSketches, Sketch};
 use std::fmt::Write;
@@ -94,7 +94,7 @@ impl BlockPlan {
         let mut text = format!("decided {is_searched} {partitions} {optimal} {}\nseconds", optional(gap));
         for hop in self.dag.hops.keys() {
             text.push(' ');
-            text.push_str(&optional(self.predictions[hop]));
+            text.push_str(&predicted(self.predictions[hop]));
         }
         text.push('\n');
         text.push_str(&places.write_to_be_read(&self.dag)?);
@@ -124,7 +124,7 @@ impl BlockPlan {
         let mut predictions = Predictions::new();
         let mut seconds = seconds.split_ascii_whitespace();
         for hop in dag.hops.keys() {
-            predictions[hop] = read_optional(seconds.next()?)?;
+            predictions[hop] = read_predicted(seconds.next()?)?;
         }
         let decided = read_decided(decided)?;
         (is_bound && seconds.next().is_none()).then_some(BlockPlan { dag, cplans, predictions, decided })
@@ -149,6 +149,18 @@ fn optional(number: Option<f64>) -> String {
 
 fn read_optional(word: &str) -> Option<Option<f64>> {
     if word == "-" { Some(None) } else { word.parse().ok().map(Some) }
+}
+
+/// What is expected of an operator: with all threads, and of one.
+fn predicted(prediction: Option<Prediction>) -> String {
+    prediction.map_or_else(|| optional(None), |Prediction { seconds, alone }| format!("{seconds:?}/{alone:?}"))
+}
+
+fn read_predicted(word: &str) -> Option<Option<Prediction>> {
+    let Some((seconds, alone)) = word.split_once('/') else {
+        return read_optional(word)?.is_none().then_some(None);
+    };
+    Some(Some(Prediction { seconds: seconds.parse().ok()?, alone: alone.parse().ok()? }))
 }
 
 /// A DAG with other numbers of its generated operators, if all of them have one.

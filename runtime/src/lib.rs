@@ -19,6 +19,7 @@ mod kept_plans;
 mod map;
 mod memory;
 mod operators;
+mod place;
 mod plan_cache;
 mod program_executor;
 mod progress;

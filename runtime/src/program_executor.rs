@@ -8,6 +8,7 @@ use crate::engine::Engine;
 use crate::error::{Origins, RuntimeError, RuntimeErrorKind};
 use crate::evaluation::{Evaluations, Evaluator, evaluation_of};
 use crate::memory;
+use crate::place::Place;
 use crate::scalar_block::ScalarBlock;
 use crate::scalars;
 use crate::statistics::{Counts, Statistics};
@@ -16,6 +17,7 @@ use fuseline_ir::hop::{CastOp, HopDag, HopOp, Span};
 use fuseline_ir::program::{Call, Evaluation, Parameter, Predicate, Program, StatementBlock};
 use fuseline_ir::{DataType, ScalarType, Value};
 use fuseline_matrix::Reservation;
+use fuseline_matrix::run_context::Abort;
 use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
 use std::sync::Arc;
@@ -49,7 +51,8 @@ pub fn run_program(
     engine.buffers().budget().restart_peaks();
     let before = Counts::of(engine);
     let Executable { program, evaluator } = executable;
-    let is_small = !compiled.blocks.is_empty() && is_small(program, variables);
+    // What has run once is hardly compiled again.
+    let is_outside = !compiled.blocks.is_empty() && matches!(program.body[..], [StatementBlock::Basic(_)]);
     let mut executor = ProgramExecutor {
         evaluations: Evaluations::new(evaluator, &mut compiled.evaluated),
         compiler: DagCompiler::new(
@@ -60,11 +63,12 @@ pub fn run_program(
         output,
         scalars: Vec::new(),
         depth: 0,
+        is_outside,
     };
     let frame = &mut Frame::new(program, variables, Origins::default());
     let mut run = || executor.run_blocks(&program.body, frame);
-    let result = if is_small { engine.threads.run_here(run) } else { engine.threads.run(&mut run) };
-    let result = result.unwrap_or_else(|abort| Err(memory::error_of(engine, "the program".to_owned(), abort)));
+    let result = if is_outside { engine.context().run(run) } else { engine.threads.run(&mut run) };
+    let result = result.unwrap_or_else(|abort| Err(aborted(engine, abort)));
     statistics.merge(executor.compiler.into_statistics());
     statistics.add_counts(before, Counts::of(engine));
     statistics.add_damaged(engine.options.code_folder.as_deref());
@@ -72,17 +76,9 @@ pub fn run_program(
     result
 }
 
-/// Bytes of the inputs of a program below which none of its operators is worth several threads.
-const SMALL_BYTES: usize = 256 << 10;
-
-/// Whether a program is one block, without loops and calls, over little data.
-fn is_small(program: &Program, variables: &Variables) -> bool {
-    let bytes = |value: &RuntimeValue| match value {
-        RuntimeValue::Matrix(block) => block.bytes(),
-        RuntimeValue::Scalar(_) => 0,
-        RuntimeValue::List(_) | RuntimeValue::Frame(_) => SMALL_BYTES,
-    };
-    matches!(program.body[..], [StatementBlock::Basic(_)]) && variables.values().map(bytes).sum::<usize>() < SMALL_BYTES
+/// What ended a program outside of its operators.
+fn aborted(engine: &Engine, abort: Abort) -> RuntimeError {
+    memory::error_of(engine, "the program".to_owned(), abort)
 }
 
 /// The variables of the script or of one call of a function.
@@ -222,6 +218,8 @@ struct ProgramExecutor<'a> {
     /// The values of the steps of a block of scalars.
     scalars: Vec<Value>,
     depth: usize,
+    /// Whether the program is one block and not on a thread of the pool: it runs where that is fastest.
+    is_outside: bool,
 }
 
 impl ProgramExecutor<'_> {
@@ -304,8 +302,12 @@ impl ProgramExecutor<'_> {
         let compiled = self.compiler.compile(dag, frame.variables, &frame.origins)?;
         let engine = self.compiler.engine();
         let statistics = self.compiler.statistics_mut();
-        let values = dag_executor::execute(engine, &compiled, frame.variables, destination, self.output, statistics)
-            .map_err(|error| error.with_origins(&frame.origins))?;
+        let place = if self.is_outside { Place::of(&compiled, frame.variables) } else { Place::Here };
+        let execute =
+            || dag_executor::execute(engine, &compiled, frame.variables, destination, self.output, statistics);
+        let values = place.run(&engine.threads, execute);
+        let values = values.unwrap_or_else(|abort| Err(aborted(engine, abort)));
+        let values = values.map_err(|error| error.with_origins(&frame.origins))?;
         Ok(Results { compiled, values })
     }
 

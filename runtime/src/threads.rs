@@ -85,7 +85,7 @@ impl Threads {
         self.pool.install(|| self.context.run(program))
     }
 
-    /// Runs a program where it is: one whose operators all are small is done before a thread of the pool has woken up.
+    /// Runs a program where it is: its operators ask the pool for threads, each by itself.
     ///
     /// # Errors
     /// Memory that is refused, or a request to stop, outside of operators.
@@ -93,6 +93,14 @@ impl Threads {
         self.outside.fetch_add(1, Ordering::Relaxed);
         let _end = AtEnd(|| _ = self.outside.fetch_sub(1, Ordering::Relaxed));
         self.context.run(program)
+    }
+
+    /// Runs work where it is that is done before a thread of the pool has woken up: its operators share nothing.
+    ///
+    /// # Errors
+    /// Memory that is refused, or a request to stop, outside of operators.
+    pub(crate) fn run_alone<T>(&self, work: impl FnOnce() -> T) -> Result<T, Abort> {
+        self.context.alone().run(work)
     }
 
     /// Lets an operator of a program outside run, if one waits: the program on the pool may hold its only thread. Called

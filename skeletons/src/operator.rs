@@ -24,6 +24,7 @@ use crate::{Execution, Scheduled, SkeletonError};
 use fuseline_ir::cplan::COutput;
 use fuseline_ir::schedule::{Access, Driver, Extent, Rows, Schedule, Strips, Tile};
 use fuseline_ir::template::Space;
+use fuseline_matrix::run_context::is_alone;
 use fuseline_matrix::{Buffer, BufferPool, MatrixBlock, StopListener, strips};
 use rayon::prelude::*;
 use smallvec::{SmallVec, smallvec};
@@ -193,25 +194,25 @@ impl Operator<'_> {
         strips::reduce(self.env.pool, strips, |rows| strip(&self.strip(visited, rows)), merge)
     }
 
-    /// Runs every block, in parallel where there are several. Results are in block order. `states` has one entry per
-    /// block: what the block alone may write.
+    /// Runs every block, in parallel where there are several and the thread may share them. Results are in block order.
+    /// `states` has one entry per block: what the block alone may write.
     pub(crate) fn run<S: Send, T: Send>(
         &self,
         states: Vec<S>,
         each: impl Fn(&mut Workspace, usize, S) -> T + Send + Sync,
     ) -> Vec<T> {
-        if states.len() > 1 {
+        if states.len() > 1 && !is_alone() {
             return self.run_in_parallel(states, each);
         }
-        self.stop.check();
-        let run = |state| {
-            let mut workspace = Workspace::new(self.binding.sides.len());
-            workspace.layout.tally.blocks = 1;
-            let result = each(&mut workspace, 0, state);
-            self.env.counters.add(&workspace.layout.tally);
-            result
+        let mut workspace = Workspace::new(self.binding.sides.len());
+        let run = |(block, state)| {
+            self.stop.check();
+            workspace.layout.tally.blocks += 1;
+            each(&mut workspace, block, state)
         };
-        states.into_iter().map(run).collect()
+        let results = states.into_iter().enumerate().map(run).collect();
+        self.env.counters.add(&workspace.layout.tally);
+        results
     }
 
     fn run_in_parallel<S: Send, T: Send>(

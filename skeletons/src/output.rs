@@ -5,6 +5,7 @@ use crate::transpose::transpose;
 use crate::visited::VisitedRows;
 use fuseline_ir::ops::AggOp;
 use fuseline_ir::work::BASIC_BLOCK_CELLS;
+use fuseline_matrix::run_context::is_alone;
 use fuseline_matrix::{Buffer, BufferPool, Csr, Dense, MatrixBlock};
 use fuseline_vecprims::Tile;
 use rayon::prelude::*;
@@ -47,11 +48,8 @@ pub(crate) fn merge(env: &Execution<'_>, partials: Vec<Dense>, len: usize, agg: 
             env.primitives.col_agg(agg.of_partials(), 1, cells.len(), values, cells);
         }
     };
-    if len <= MERGE_CELLS || others.is_empty() {
-        merge_part((0, merged.values_mut()));
-    } else {
-        let cells = merged.values_mut();
-        env.pool.install(|| cells.par_chunks_mut(MERGE_CELLS).enumerate().for_each(merge_part));
+    if !others.is_empty() {
+        for_each_part(env, merged.values_mut(), MERGE_CELLS, merge_part);
     }
     merged
 }
@@ -80,13 +78,22 @@ pub(crate) fn expand_rows(env: &Execution<'_>, compact: Dense, visited: &Visited
             }
         }
     };
-    let (cells, block_cells) = (out.values_mut(), (block_rows * cols).max(1));
-    if cells.len() <= block_cells {
-        fill_block((0, cells));
-    } else {
-        env.pool.install(|| cells.par_chunks_mut(block_cells).enumerate().for_each(fill_block));
-    }
+    for_each_part(env, out.values_mut(), (block_rows * cols).max(1), fill_block);
     out
+}
+
+/// Calls `each` with every part of so many cells and its number: on the threads of the pool where there are several.
+fn for_each_part(
+    env: &Execution<'_>,
+    cells: &mut [f64],
+    part_cells: usize,
+    each: impl Fn((usize, &mut [f64])) + Sync + Send,
+) {
+    if cells.len() <= part_cells || is_alone() {
+        cells.chunks_mut(part_cells).enumerate().for_each(each);
+    } else {
+        env.pool.install(|| cells.par_chunks_mut(part_cells).enumerate().for_each(each));
+    }
 }
 
 /// A matrix of the dimensions of `pattern` with these values at its positions and `fill` elsewhere.
@@ -120,5 +127,5 @@ pub(crate) fn in_best_format(env: &Execution<'_>, matrix: MatrixBlock) -> Matrix
 /// Work on so many cells or non-zeros: by the threads of the pool where it is more than a block. Waking them takes longer than
 /// most that is less.
 pub(crate) fn on_threads_for<T: Send>(env: &Execution<'_>, cells: usize, work: impl FnOnce() -> T + Send) -> T {
-    if cells > BASIC_BLOCK_CELLS { env.pool.install(work) } else { work() }
+    if cells > BASIC_BLOCK_CELLS && !is_alone() { env.pool.install(work) } else { work() }
 }

@@ -113,7 +113,7 @@ const ORDERS: &[Order] = &[
         path: "",
         modules: "threads plan_cache code_folder scalars value transform map tokenize format error environment progress engine compiled_dag \
                   statistics memory sketches kept_dag kept_plans scalar_block block_cache compiler files operators dag_executor evaluation \
-                  program_executor",
+                  place program_executor",
     },
     Order {
         folder: "lang/src",

@@ -55,7 +55,7 @@ use serde::Serialize;
 
 pub use constraints::ExecutionType;
 pub(crate) use constraints::prune_impossible;
-pub use prediction::Predictions;
+pub use prediction::{Prediction, Predictions};
 pub use schedule::Scheduled;
 pub use sweeps::{Sweep, Swept};
 pub use vector::{CostVector, InputRead, cost_vector};
@@ -109,6 +109,11 @@ impl CostModel {
     /// A model of this machine.
     pub fn new(machine: Machine) -> Self {
         CostModel { machine, executions: None }
+    }
+
+    /// What operators take that one thread runs, again and again.
+    fn of_one_thread(&self) -> CostModel {
+        CostModel::new(self.machine.of_one_thread())
     }
 
     /// Seconds of one basic or fused operator of a plan; infinite where a constraint forbids it.

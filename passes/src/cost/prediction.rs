@@ -6,9 +6,41 @@ use crate::facts::Context;
 use crate::hops::over_windows;
 use cranelift_entity::SecondaryMap;
 use fuseline_ir::hop::{FusionCover, HopId, HopOp};
+use std::iter::Sum;
 
-/// The seconds that the cost model expects of the operators of a DAG, where it has a price.
-pub type Predictions = SecondaryMap<HopId, Option<f64>>;
+/// The seconds that the cost model expects of an operator.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Prediction {
+    /// With all threads.
+    pub seconds: f64,
+    /// Of one thread, not counting what is paid once.
+    pub alone: f64,
+}
+
+impl Prediction {
+    /// Of what takes no time to speak of.
+    pub const FREE: Prediction = Prediction { seconds: 0.0, alone: 0.0 };
+
+    /// Of what may take any time, and threads any part of it.
+    pub const UNKNOWN: Prediction = Prediction { seconds: 0.0, alone: f64::INFINITY };
+
+    /// The seconds that the other threads save.
+    pub fn saved(&self) -> f64 {
+        self.alone - self.seconds
+    }
+}
+
+impl Sum for Prediction {
+    fn sum<I: Iterator<Item = Prediction>>(predictions: I) -> Prediction {
+        predictions.fold(Prediction::FREE, |sum, one| Prediction {
+            seconds: sum.seconds + one.seconds,
+            alone: sum.alone + one.alone,
+        })
+    }
+}
+
+/// What the cost model expects of the operators of a DAG, where it has a price.
+pub type Predictions = SecondaryMap<HopId, Option<Prediction>>;
 
 impl CostModel {
     /// Seconds of an operator by itself; leaves cost nothing.
@@ -29,6 +61,11 @@ impl CostModel {
         self.operator_terms(context, &Operator::of_cover(context, cover))
     }
 
+    /// What is expected of an operator that a model gives this price.
+    pub fn prediction(&self, price: impl Fn(&CostModel) -> f64) -> Prediction {
+        Prediction { seconds: price(self), alone: price(&self.of_one_thread()) }
+    }
+
     /// What every operator of a DAG takes by itself. Operators that the model does not know, such as decompositions and
     /// functions on frames, those of unknown sizes, and those on scalars alone have no price.
     pub fn predict(&self, context: &Context<'_>) -> Predictions {
@@ -44,7 +81,7 @@ impl CostModel {
                 && is_sized(&id)
                 && hop.inputs.iter().all(is_sized)
             {
-                predictions[id] = Some(self.basic_seconds(context, id));
+                predictions[id] = Some(self.prediction(|model| model.basic_seconds(context, id)));
             }
         }
         predictions

@@ -1,6 +1,6 @@
 //! What hand-coded operators are expected to take: what generated ones would that compute the same.
 
-use crate::cost::{CostModel, Predictions};
+use crate::cost::{CostModel, Prediction, Predictions};
 use crate::cover::Operator;
 use crate::facts::{Context, TemplateLimits};
 use fuseline_ir::hop::{FusedOp, Hop, HopDag, HopId, HopOp, LossWeight};
@@ -11,12 +11,12 @@ use smallvec::smallvec;
 pub fn predict(model: &CostModel, limits: &TemplateLimits, dag: &HopDag, predictions: &mut Predictions) {
     for (id, hop) in &dag.hops {
         if let HopOp::Fused(op) = hop.op {
-            predictions[id] = seconds(model, limits, dag, hop, op);
+            predictions[id] = prediction(model, limits, dag, hop, op);
         }
     }
 }
 
-fn seconds(model: &CostModel, limits: &TemplateLimits, dag: &HopDag, hop: &Hop, op: FusedOp) -> Option<f64> {
+fn prediction(model: &CostModel, limits: &TemplateLimits, dag: &HopDag, hop: &Hop, op: FusedOp) -> Option<Prediction> {
     let template = template(op)?;
     let inputs: Vec<&Hop> = hop.inputs.iter().map(|&input| &dag[input]).collect();
     let is_sized = |hop: &&Hop| hop.is_scalar() || hop.size.known_dims().is_some();
@@ -27,9 +27,9 @@ fn seconds(model: &CostModel, limits: &TemplateLimits, dag: &HopDag, hop: &Hop, 
     let context = Context::new(&definition, limits);
     let is_input = |id: &HopId| matches!(definition[*id].op, HopOp::Read(_) | HopOp::Literal(_));
     let (inputs, members) = definition.hops.keys().partition(is_input);
-    let seconds = model
-        .operator_seconds(&context, &Operator { template: Some(template), roots: smallvec![root], members, inputs });
-    seconds.is_finite().then_some(seconds)
+    let operator = Operator { template: Some(template), roots: smallvec![root], members, inputs };
+    let prediction = model.prediction(|model| model.operator_seconds(&context, &operator));
+    prediction.seconds.is_finite().then_some(prediction)
 }
 
 /// The template of the generated operator that computes the same; none where no template does.

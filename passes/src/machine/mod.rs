@@ -241,6 +241,19 @@ impl Machine {
         }
     }
 
+    /// One thread of this machine, which has its part of what the threads share.
+    pub fn of_one_thread(&self) -> Machine {
+        let [first, second, last] = self.caches;
+        let caches = [first, second, Cache { bandwidth: self.part(last.bandwidth), ..last }];
+        Machine { caches, memory: self.part(self.memory), threads: 1, ..self.clone() }
+    }
+
+    /// The part of a bandwidth that one of the threads has.
+    fn part(&self, of_all: Bandwidth) -> Bandwidth {
+        let threads = self.threads as f64;
+        Bandwidth { read: of_all.read / threads, write: of_all.write / threads }
+    }
+
     /// The bandwidth at which a matrix of this many bytes moves: that of the smallest level that holds it, or of several
     /// that hold a share each.
     pub fn bandwidth(&self, bytes: f64) -> Bandwidth {

@@ -25,8 +25,9 @@ fn plan() -> (BlockPlan, Places) {
         hop.span = Some(Span { source: 0, start, end: start + 1 });
     }
     let mut predictions = Predictions::new();
-    for (hop, seconds) in dag.hops.keys().zip([None, Some(1.25e-5), None]) {
-        predictions[hop] = seconds;
+    let prediction = Prediction { seconds: 1.25e-5, alone: 4e-5 };
+    for (hop, predicted) in dag.hops.keys().zip([None, Some(prediction), None]) {
+        predictions[hop] = predicted;
     }
     let decided = Decided { is_searched: true, partitions: 1, optimal: 1, gap: Some(0.1), rejected: 0 };
     let places = Places::of([&dag]);
@@ -40,7 +41,7 @@ fn plans_read_back_as_they_are() {
     let text = plan.write(&places).expect("all of it has a text form");
     let read = BlockPlan::read(&text, &places).expect("it is right");
     assert_eq!(format!("{read:?}"), format!("{plan:?}"));
-    assert!(text.starts_with("decided true 1 1 0.1\nseconds - 1.25e-5 -\nplaces 0 1 2\nhops {\n"), "{text}");
+    assert!(text.starts_with("decided true 1 1 0.1\nseconds - 1.25e-5/4e-5 -\nplaces 0 1 2\nhops {\n"), "{text}");
 }
 
 #[test]
@@ -66,6 +67,8 @@ fn operators_have_the_plans_that_they_name() {
         ("seconds -", "seconds"),
         ("seconds -", "seconds - -"),
         ("seconds -", "seconds soon"),
+        ("1.25e-5/4e-5", "1.25e-5"),
+        ("1.25e-5/4e-5", "1.25e-5/"),
     ] {
         assert!(text.contains(right));
         assert!(BlockPlan::read(&text.replacen(right, wrong, 1), &places).is_none(), "{wrong}");

@@ -100,11 +100,26 @@ fn an_index_is_priced_by_the_rows_of_its_result() {
     let ones = [1.0, 50_000.0, 1.0, 2.0].map(|value| d.number(value));
     let part = d.op(HopOp::Index, &[&[x], &ones[..]].concat());
     let vector = vector_of(&d.dag, None, &[part], &[x]);
+    assert_eq!(vector.input(), 8.0 * 50_000.0 * 9.0, "two columns, in two cache lines at most");
+    let exponential = d.op(HopOp::Unary(UnaryOp::Exp), &[part]);
+    let fused = vector_of(&d.dag, Some(TemplateType::Row), &[part, exponential], &[x]);
+    assert_eq!(fused.input(), vector.input());
     assert_eq!((vector.is_shared, vector.work.flops_of(OperationClass::Reorganization)), (true, 50_000.0));
     let mut model = paper();
     model.machine.threads = 2;
     model.machine.start = StartCosts { basic: 1e-6, parallel: 9e-6, ..model.machine.start };
     assert_close(terms_of(&model, &d.dag, &[part], &[x]).start, 1e-5);
+}
+
+/// A batch of a sparse matrix costs what its rows have.
+#[test]
+fn an_index_visits_the_rows_of_its_range() {
+    let mut d = Dag::default();
+    let x = d.sparse("X", 100_000, 100, 500_000);
+    let range = [1.0, 1000.0, 1.0, 100.0].map(|value| d.number(value));
+    let part = d.op(HopOp::Index, &[&[x], &range[..]].concat());
+    let vector = vector_of(&d.dag, None, &[part], &[x]);
+    assert_eq!((vector.work.sparse_rows, vector.work.non_zeros), (1000.0, 5000.0));
 }
 
 /// Appended columns are copied by the parts of rows, however wide.

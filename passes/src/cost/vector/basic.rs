@@ -38,7 +38,11 @@ pub(super) fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVe
     let output = expected_output_bytes(context, id);
     let mut work = work_of(context, operator, class);
     let mut inputs = matrices(context, &operator.inputs, |input| least_read(context, id, input));
-    work.sparse_rows = begun(&root.op) * inputs.iter().map(|read| rows_read(context, read.id)).sum::<f64>();
+    let rows = |read: &InputRead| {
+        let share = if root.op == HopOp::Index { least_read(context, id, read.id) } else { 1.0 };
+        share * rows_read(context, read.id)
+    };
+    work.sparse_rows = begun(&root.op) * inputs.iter().map(rows).sum::<f64>();
     if !reads_values_alone(&root.op) {
         work.non_zeros = non_zeros(context, &inputs);
     }

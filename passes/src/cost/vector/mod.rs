@@ -11,6 +11,7 @@ use super::sweeps::Sweep;
 use super::work::Work;
 use crate::cover::Operator;
 use crate::facts::{Context, SCALAR_BYTES, bytes_of, stored_non_zeros, stored_rows};
+use crate::machine::LINE_BYTES;
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::ops::{BinaryZero, Direction, UnaryZero};
 use fuseline_ir::{Space, work};
@@ -209,9 +210,31 @@ fn reads_values_alone(op: &HopOp) -> bool {
     matches!(op, HopOp::AggUnary(_, Direction::Full | Direction::Row))
 }
 
+/// The share of an input that is read for a range of it: the rows, and of dense ones the cache lines with its columns.
+fn share_in_range(context: &Context<'_>, range: HopId, input: HopId) -> f64 {
+    let [part, whole] = [range, input].map(|id| context.hop(id).size.known_dims());
+    let (Some((rows, cols)), Some((all_rows, all_cols))) = (part, whole) else { return 1.0 };
+    let share = |part: f64, whole: u64| (part / whole.max(1) as f64).min(1.0);
+    let is_sparse = stored_rows(context, input) > 0.0;
+    let of_columns = if is_sparse { 1.0 } else { share(cols as f64 + LINE_BYTES / SCALAR_BYTES - 1.0, all_cols) };
+    share(rows as f64, all_rows) * of_columns
+}
+
+/// The share of an input that an operator reads of which it takes ranges alone: that of the largest.
+fn share_in_ranges(context: &Context<'_>, members: &[HopId], input: HopId) -> f64 {
+    let readers = || members.iter().copied().filter(|&id| context.hop(id).inputs.contains(&input));
+    if readers().any(|id| context.hop(id).op != HopOp::Index) {
+        return 1.0;
+    }
+    readers().map(|range| share_in_range(context, range, input)).reduce(f64::max).unwrap_or(1.0)
+}
+
 /// The share of the bytes of an input that any operator in which this one is a member reads at least: of a sparse matrix the
 /// values, where it asks for nothing else.
 pub(crate) fn least_read(context: &Context<'_>, id: HopId, input: HopId) -> f64 {
+    if context.hop(id).op == HopOp::Index {
+        return share_in_range(context, id, input);
+    }
     let values = stored_non_zeros(context, input) * SCALAR_BYTES;
     if values > 0.0 && reads_values_alone(&context.hop(id).op) { values / bytes_of(context, input) } else { 1.0 }
 }
@@ -230,6 +253,7 @@ pub(crate) fn least_visits(context: &Context<'_>, id: HopId) -> f64 {
             visits_of_pattern(distinct.filter(|id| is_read(id) && has_columns(*id)).count())
         }
         ref op if reads_values_alone(op) => 0.0,
+        HopOp::Index => share_in_range(context, id, hop.inputs[0]),
         _ => 1.0,
     }
 }

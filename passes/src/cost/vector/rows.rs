@@ -2,7 +2,7 @@
 
 use super::{
     COMPACT_IN_MOVES, CostVector, InputRead, MOST_REPEATED_VALUES, SCATTER_IN_MOVES, expected_output_bytes, is_narrow,
-    matrices, non_zeros, unfolding,
+    matrices, non_zeros, share_in_ranges, unfolding,
 };
 use crate::cost::product::passes;
 use crate::cost::schedule::Scheduled;
@@ -41,7 +41,10 @@ impl RowPass<'_> {
     fn cost_vector(&self, context: &Context<'_>) -> CostVector {
         let RowPass { operator, ref sparse_rows } = *self;
         let mut work = self.work_of_members(context);
-        let share = |id: HopId| sparse_rows.as_ref().map_or(1.0, |rows| rows.share_read(context, id));
+        let share = |id: HopId| {
+            let by_position = sparse_rows.as_ref().map_or(1.0, |rows| rows.share_read(context, id));
+            by_position.min(share_in_ranges(context, &operator.members, id))
+        };
         let mut inputs = matrices(context, &operator.inputs, share);
         if let Some(rows) = sparse_rows {
             count_positions(context, operator, rows, &mut inputs, &mut work);
