@@ -12,8 +12,8 @@ use fuseline_passes::cost::Prediction;
 /// 60 to 120 where their processors rest.
 const HANDED_OVER: f64 = 50e-6;
 
-/// Seconds of blocks that may run on one thread alone. Threads share some operators that the cost model takes for the work
-/// of one.
+/// Seconds of blocks that may run on one thread alone: threads share some operators that the cost model takes for the work of
+/// one, and of longer blocks [`HANDED_OVER`] is a small share.
 const MOST_ALONE: f64 = 4.0 * HANDED_OVER;
 
 /// Bytes of the inputs of a block below which hardly any of its operators is worth several threads.
@@ -34,19 +34,17 @@ pub(crate) enum Place {
 
 impl Place {
     /// Where a block is fastest that is a program of its own, and not on a thread of the pool yet.
-    pub(crate) fn of(compiled: &CompiledDag, variables: &Variables) -> Place {
-        match Place::fastest(compiled.expected) {
+    pub(crate) fn of(compiled: &CompiledDag, variables: &Variables, threads: &Threads) -> Place {
+        match Place::fastest(compiled.expected, threads.pool().current_num_threads()) {
             Place::Pool if is_small(&compiled.dag, variables) => Place::Outside,
             place => place,
         }
     }
 
-    /// Where that is fastest of which so much is expected.
-    fn fastest(expected: Prediction) -> Place {
-        if expected.saved() > HANDED_OVER {
-            return Place::Pool;
-        }
-        if expected.alone <= MOST_ALONE { Place::Alone } else { Place::Outside }
+    /// Where that is fastest of which so much is expected, with so many threads in the pool.
+    fn fastest(expected: Prediction, threads: usize) -> Place {
+        let is_brief = expected.alone <= MOST_ALONE && expected.saved_by(threads) <= HANDED_OVER;
+        if is_brief { Place::Alone } else { Place::Pool }
     }
 
     /// Runs a block there.
@@ -82,13 +80,21 @@ mod tests {
 
     #[test]
     fn what_threads_save_decides() {
-        let fastest = |seconds: f64, alone: f64| Place::fastest(Prediction { seconds, alone });
+        let fastest = |seconds: f64, alone: f64| Place::fastest(Prediction { seconds, alone }, 8);
         assert_eq!(fastest(0.0, 0.0), Place::Alone);
         assert_eq!(fastest(8e-6, 48e-6), Place::Alone);
         assert_eq!(fastest(10e-6, 80e-6), Place::Pool, "threads save 70 us");
         assert_eq!(fastest(150e-6, 151e-6), Place::Alone, "threads share nothing");
-        assert_eq!(fastest(1.0, 1.0), Place::Outside, "an operator may be shared that is not expected to");
-        assert_eq!(Place::fastest(Prediction::UNKNOWN), Place::Pool);
-        assert_eq!(Place::fastest([Prediction::FREE, Prediction::UNKNOWN].into_iter().sum()), Place::Pool);
+        assert_eq!(fastest(1.0, 1.0), Place::Pool, "an operator may be shared that is not expected to");
+        let unknown = [Prediction::FREE, Prediction::UNKNOWN].into_iter().sum();
+        assert_eq!(Place::fastest(unknown, 8), Place::Pool);
+    }
+
+    #[test]
+    fn few_threads_save_less() {
+        let fastest = |threads: usize| Place::fastest(Prediction { seconds: 10e-6, alone: 80e-6 }, threads);
+        assert_eq!([1, 2, 3].map(fastest), [Place::Alone, Place::Alone, Place::Pool]);
+        let unknown = Place::fastest(Prediction::UNKNOWN, 1);
+        assert_eq!(unknown, Place::Pool);
     }
 }

@@ -302,7 +302,7 @@ impl ProgramExecutor<'_> {
         let compiled = self.compiler.compile(dag, frame.variables, &frame.origins)?;
         let engine = self.compiler.engine();
         let statistics = self.compiler.statistics_mut();
-        let place = if self.is_outside { Place::of(&compiled, frame.variables) } else { Place::Here };
+        let place = if self.is_outside { Place::of(&compiled, frame.variables, &engine.threads) } else { Place::Here };
         let execute =
             || dag_executor::execute(engine, &compiled, frame.variables, destination, self.output, statistics);
         let values = place.run(&engine.threads, execute);

@@ -38,6 +38,9 @@ pub fn matmul(
     Ok(match (left.layout(), right.layout()) {
         (Layout::Dense(left), Layout::Dense(right)) => dense::product(context, &left, &right).into(),
         (Layout::Sparse(left), Layout::Dense(right)) => sparse::times_dense(context, &left, &right).into(),
+        (Layout::Dense(_), Layout::Sparse(csr)) if sparse::is_sooner_transposed(left.dims(), &csr) => {
+            return matmul_transposed_left(context, &crate::transpose(context, left), right);
+        }
         (Layout::Dense(left), Layout::Sparse(right)) => sparse::dense_times(context, &left, &right).into(),
         (Layout::Sparse(left), Layout::Sparse(right)) => {
             in_best_format(context, sparse::times_sparse(context, &left, &right).into())

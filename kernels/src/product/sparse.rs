@@ -178,7 +178,14 @@ fn unit_rows(csr: &Csr) -> usize {
     (UNIT_CELLS / average_row(csr)).clamp(1, STEP)
 }
 
-/// A dense matrix times a sparse one.
+/// Whether a dense matrix times a sparse one is sooner computed as the transpose of the product whose sparse operand comes
+/// first: for each row of the dense one, the cells that are transposed are no more than the non-zeros that are gone through. A row
+/// is no other matrix than its transpose.
+pub(super) fn is_sooner_transposed((rows, inner): (usize, usize), right: &Csr) -> bool {
+    rows == 1 || right.nnz() >= inner.saturating_add(right.cols())
+}
+
+/// A dense matrix times a sparse one, row by row.
 pub(super) fn dense_times(context: &KernelContext<'_>, left: &Dense, right: &Csr) -> Dense {
     let (rows, cols) = (left.rows(), right.cols());
     let mut result = Dense::uninit_in(context.buffers, rows, cols);

@@ -171,6 +171,21 @@ fn transposed_products_of_sparse_matrices_equal_plain_loops() {
     }
 }
 
+/// Rows of the dense matrix one by one, and as columns of its transpose: on both sides of where the one is sooner done.
+#[test]
+fn a_dense_matrix_times_a_sparse_one_equals_plain_loops() {
+    for (rows, inner, cols, share) in
+        [(1, 500, 90, 40), (1, 3, 700, 50), (3, 300, 41, 9), (40, 50, 300, 97), (7, 0, 5, 1)]
+    {
+        let is_set = |i, j| hash(i, j, 2).is_multiple_of(share);
+        let x = Dense::from_fn(inner, cols, |i, j| if is_set(i, j) { (hash(i, j, 1) % 7) as f64 - 3.0 } else { 0.0 });
+        let y = Dense::from_fn(rows, inner, |i, j| (hash(i, j, 5) % 5) as f64 - 2.0);
+        let sparse = MatrixBlock::from(Csr::from_dense(&x));
+        let product = run(|context| matmul(context, &y.clone().into(), &sparse).unwrap());
+        assert_cells(&product, rows, cols, |i, j| (0..inner).map(|k| y.get(i, k) * x.get(k, j)).sum());
+    }
+}
+
 #[test]
 fn products_of_sparse_matrices_hold_no_zeros() {
     let (left, right) =

@@ -24,9 +24,9 @@ impl Prediction {
     /// Of what may take any time, and threads any part of it.
     pub const UNKNOWN: Prediction = Prediction { seconds: 0.0, alone: f64::INFINITY };
 
-    /// The seconds that the other threads save.
-    pub fn saved(&self) -> f64 {
-        self.alone - self.seconds
+    /// The seconds that the others of so many threads save: as many as those of the machine do, but no more than their share.
+    pub fn saved_by(&self, threads: usize) -> f64 {
+        (self.alone - self.seconds).min(self.alone - self.alone / threads.max(1) as f64)
     }
 }
 

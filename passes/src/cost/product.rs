@@ -68,6 +68,8 @@ pub(super) fn moved_cells(context: &Context<'_>, id: HopId, class: OperationClas
             }
         }
         (true, _, false, true) => cells(&hop.size),
+        // The transposes of a row and of a column are where these are.
+        (false, _, false, true) if hop.size.rows != Some(1) => cells(&context.hop(left.matrix).size) + cells(&hop.size),
         (false, true, true, false) => cells(&context.hop(right.matrix).size),
         _ => 0.0,
     }
@@ -165,7 +167,23 @@ const FOLLOWING_LINE: f64 = 0.3;
 /// fetches, in lines that it waits for; none of a sparse matrix.
 pub(super) fn lines_of_row(context: &Context<'_>, dense: HopId) -> f64 {
     let cols = context.hop(dense).size.cols.filter(|_| stored_rows(context, dense) == 0.0);
-    cols.map_or(0.0, |cols| 1.0 + FOLLOWING_LINE * cols as f64 * SCALAR_BYTES / LINE_BYTES)
+    cols.map_or(0.0, lines_of)
+}
+
+/// The cache lines of so many values beside each other, in lines that are waited for.
+pub(super) fn lines_of(values: u64) -> f64 {
+    1.0 + FOLLOWING_LINE * values as f64 * SCALAR_BYTES / LINE_BYTES
+}
+
+/// The sparse matrix on the right of a dense one in a product: its non-zeros alone are multiplied, each with a column of the
+/// left side.
+pub(super) fn sparse_right_of_dense(context: &Context<'_>, id: HopId) -> Option<HopId> {
+    let hop = context.hop(id);
+    if hop.op != HopOp::MatMul {
+        return None;
+    }
+    let [left, right] = [hop.inputs[0], hop.inputs[1]].map(|input| Side::of(context, input));
+    (right.is_sparse && !left.is_sparse).then_some(right.matrix)
 }
 
 /// The bytes of the sums of a product with a transposed sparse matrix that are added to at a time.

@@ -293,6 +293,12 @@ pub(super) fn flops(context: &Context<'_>, id: HopId) -> f64 {
     }
 }
 
+/// The share of the operations of a basic product that the zeros of its right side leave.
+pub(super) fn share_of_right(context: &Context<'_>, id: HopId) -> f64 {
+    let hop = context.hop(id);
+    if hop.op == HopOp::MatMul { sparsity(context, hop.inputs[1]) } else { 1.0 }
+}
+
 /// The runs that an operator by itself, or as a member of one over rows, starts: one per row that is multiplied or
 /// aggregated. A matrix that is aggregated as a whole is a single run, unless the operator goes by rows.
 pub(super) fn runs(context: &Context<'_>, id: HopId, is_by_rows: bool) -> f64 {
@@ -345,7 +351,7 @@ pub(super) fn least_seconds(
     let hop = context.hop(id);
     let least = |id: HopId| least_sparsity(&context.hop(id).size);
     let scale = match hop.op {
-        HopOp::MatMul => least(hop.inputs[0]).min(least(id)).min(least(hop.inputs[1])),
+        HopOp::MatMul => least(id).min(least(hop.inputs[0]) * least(hop.inputs[1])),
         HopOp::AggUnary(_, Direction::Full | Direction::Row | Direction::Col) => least(hop.inputs[0]),
         HopOp::Reorg(_) => 0.0,
         _ => least(id),

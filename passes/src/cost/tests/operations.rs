@@ -111,6 +111,34 @@ fn an_index_is_priced_by_the_rows_of_its_result() {
     assert_close(terms_of(&model, &d.dag, &[part], &[x]).start, 1e-5);
 }
 
+/// A dense matrix times a sparse one multiplies the non-zeros alone, as the product of their transposes does.
+#[test]
+fn products_with_a_sparse_right_side_visit_its_non_zeros() {
+    let mut d = Dag::default();
+    let (a, x) = (d.read("A", 16, 10_000), d.sparse("X", 10_000, 1000, 100_000));
+    let (b, y) = (d.read("B", 10_000, 16), d.sparse("Y", 1000, 10_000, 100_000));
+    let product = d.matmul(a, x);
+    let t_b = d.t(b);
+    let (of_columns, mirrored) = (d.matmul(t_b, x), d.matmul(y, b));
+    let work = |id: HopId, inputs: &[HopId]| vector_of(&d.dag, None, &[id], inputs).work;
+    let [product, of_columns] = [work(product, &[a, x]), work(of_columns, &[b, x])];
+    assert_close(product.flops(), 2.0 * 16.0 * 100_000.0);
+    assert_close(product.flops(), work(mirrored, &[y, b]).flops());
+    assert_eq!((product.lines, product.non_zeros), (of_columns.lines, of_columns.non_zeros));
+    assert_eq!(product.moved - of_columns.moved, 160_000.0, "the left side is transposed");
+    assert_eq!(of_columns.moved, 16_000.0, "so is the result");
+}
+
+/// Of two sparse matrices non-zeros are multiplied with those of the rows that they begin.
+#[test]
+fn products_of_sparse_matrices_multiply_what_they_visit() {
+    let mut d = Dag::default();
+    let (x, y) = (d.sparse("X", 50_000, 20_000, 100_000), d.sparse("Y", 20_000, 40_000, 80_000));
+    let product = d.matmul(x, y);
+    let work = vector_of(&d.dag, None, &[product], &[x, y]).work;
+    assert_close(work.flops(), 2.0 * 100_000.0 * 4.0);
+}
+
 /// A batch of a sparse matrix costs what its rows have.
 #[test]
 fn an_index_visits_the_rows_of_its_range() {

@@ -6,12 +6,16 @@ use super::{
 };
 use crate::cost::BLOCK_CELLS;
 use crate::cost::outer::TRANSFERS_OF_SUMS;
-use crate::cost::product::{FormedTranspose, bytes_of_sums, has_several_blocks, lines_of_row, moved_cells, rows_met};
+use crate::cost::product::{
+    FormedTranspose, bytes_of_sums, has_several_blocks, lines_of, lines_of_row, moved_cells, rows_met,
+    sparse_right_of_dense,
+};
 use crate::cost::work::{
-    Work, basic_class, flops, is_column_aggregate, is_pooling, product_share, row_cells, runs, takes_short_rows,
+    Work, basic_class, flops, is_column_aggregate, is_pooling, product_share, row_cells, runs, share_of_right,
+    takes_short_rows,
 };
 use crate::cover::Operator;
-use crate::facts::{Context, SCALAR_BYTES, stored_non_zeros, stored_rows};
+use crate::facts::{Context, SCALAR_BYTES, bytes_of, stored_non_zeros, stored_rows};
 use crate::hops::{over_windows, untransposed};
 use crate::machine::OperationClass;
 use fuseline_ir::hop::{HopId, HopOp};
@@ -92,7 +96,7 @@ pub(super) fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVe
 /// What its only member computes.
 fn work_of(context: &Context<'_>, operator: &Operator, class: OperationClass) -> Work {
     let id = operator.root();
-    let flops = flops(context, id);
+    let flops = flops(context, id) * share_of_right(context, id);
     let mut work = Work::default();
     if is_pooling(context, id) {
         work.row_cells = row_cells(context, operator, id);
@@ -123,9 +127,15 @@ fn rows_read(context: &Context<'_>, id: HopId) -> f64 {
 }
 
 /// Counts the cache lines that a basic product of a sparse matrix fetches for its non-zeros: of the right side, or, where a
-/// transpose is on the left, of the sums.
+/// transpose is on the left, of the sums. Of a dense and a sparse one it is the transposed product, sparse side first.
 fn count_lines(context: &Context<'_>, id: HopId, inputs: &mut [InputRead], work: &mut Work) {
     let hop = context.hop(id);
+    if let Some(right) = sparse_right_of_dense(context, id) {
+        let rows = hop.size.rows.unwrap_or(0);
+        work.lines = TRANSFERS_OF_SUMS * stored_non_zeros(context, right) * lines_of(rows);
+        work.line_bytes = bytes_of(context, id);
+        return;
+    }
     let non_zeros = stored_non_zeros(context, hop.inputs[0]);
     if untransposed(context.dag, hop.inputs[0]).is_some() {
         work.lines = TRANSFERS_OF_SUMS * non_zeros * lines_of_row(context, id);
