@@ -2,8 +2,9 @@
 //! compiler may not take it for granted that there is an instruction, each multiply-add is a call, which gives the same
 //! bits in many times the time.
 
-use fuseline_matrix::SparseRow;
+use fuseline_matrix::{Csr, SparseRow};
 use multiversion::multiversion;
+use std::ops::Range;
 
 /// Adds `factor` times the values to those of `sums`.
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx2+fma", "x86_64+avx2+fma"))]
@@ -20,11 +21,30 @@ pub(crate) fn add_scaled_at(sums: &mut [f64], factor: f64, columns: &[u32], valu
     }
 }
 
-/// Rows of a sparse matrix: where each ends, and what lies at its positions.
+/// Rows of a sparse matrix: where each ends, and what lies at its positions. For loops that would ask the matrix where its
+/// memory is for each of them.
+#[derive(Clone, Copy)]
 pub(crate) struct SparseRows<'a> {
     pub(crate) offsets: &'a [usize],
     pub(crate) columns: &'a [u32],
     pub(crate) values: &'a [f64],
+}
+
+impl<'a> SparseRows<'a> {
+    /// All rows of a matrix.
+    pub(crate) fn of(csr: &'a Csr) -> Self {
+        SparseRows { offsets: csr.row_offsets(), columns: csr.columns(), values: csr.values() }
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Where one lies.
+    pub(crate) fn positions(&self, row: usize) -> Range<usize> {
+        self.offsets[row]..self.offsets[row + 1]
+    }
 }
 
 /// Adds multiples of rows to the sums in their columns: `factors[n]` times row `rows[n]`, from its position `starts[n]` on.

@@ -118,7 +118,7 @@ impl RunContext {
         RunContext { memory, stop, is_alone: false }
     }
 
-    /// The same of work that its thread shares with no others, however many blocks it has.
+    /// This context for work that its thread shares with no others, however many blocks it has.
     #[must_use]
     pub fn alone(&self) -> Self {
         RunContext { is_alone: true, ..self.clone() }

@@ -11,7 +11,7 @@ use crate::gemm::Strided;
 use crate::{KernelContext, KernelError};
 use fuseline_ir::Format;
 use fuseline_ir::schedule::product::{Extents, FEW_COLUMNS, ProductLoop};
-use fuseline_matrix::{Buffer, BufferPool, Layout, MatrixBlock};
+use fuseline_matrix::{Buffer, BufferPool, Csr, Dense, Layout, MatrixBlock};
 use std::ops::Range;
 
 fn check(left: (usize, usize), right: (usize, usize), fits: bool) -> Result<(), KernelError> {
@@ -37,11 +37,15 @@ pub fn matmul(
     }
     Ok(match (left.layout(), right.layout()) {
         (Layout::Dense(left), Layout::Dense(right)) => dense::product(context, &left, &right).into(),
-        (Layout::Sparse(left), Layout::Dense(right)) => sparse::times_dense(context, &left, &right).into(),
+        (Layout::Sparse(left), Layout::Dense(right)) => {
+            suited(context, sparse::times_dense(context, &left, &right), left.nnz().saturating_mul(right.cols()))
+        }
         (Layout::Dense(_), Layout::Sparse(csr)) if sparse::is_sooner_transposed(left.dims(), &csr) => {
             return matmul_transposed_left(context, &crate::transpose(context, left), right);
         }
-        (Layout::Dense(left), Layout::Sparse(right)) => sparse::dense_times(context, &left, &right).into(),
+        (Layout::Dense(left), Layout::Sparse(right)) => {
+            suited(context, sparse::dense_times(context, &left, &right), right.nnz().saturating_mul(left.rows()))
+        }
         (Layout::Sparse(left), Layout::Sparse(right)) => {
             in_best_format(context, sparse::times_sparse(context, &left, &right).into())
         }
@@ -66,11 +70,11 @@ pub fn matmul_transposed_left(
     Ok(match (left.layout(), right.layout()) {
         (Layout::Dense(left), Layout::Dense(right)) => dense::transposed_product(context, &left, &right).into(),
         (Layout::Sparse(left), Layout::Dense(right)) if !context.strict_ieee => {
-            sparse::transposed_times_dense(context, &left, &right).into()
+            transposed_times_dense(context, &left, &right)
         }
         (Layout::Dense(left), Layout::Sparse(right)) if !context.strict_ieee => {
             // The transposed product is the one whose sparse operand comes first.
-            crate::transpose(context, &sparse::transposed_times_dense(context, &right, &left).into())
+            crate::transpose(context, &transposed_times_dense(context, &right, &left))
         }
         (Layout::Sparse(a), Layout::Sparse(b)) if !context.strict_ieee => {
             match sparse::sum_of_row_products(context, &a, &b, false) {
@@ -80,6 +84,17 @@ pub fn matmul_transposed_left(
         }
         _ => return matmul(context, &crate::transpose(context, left), right),
     })
+}
+
+fn transposed_times_dense(context: &KernelContext<'_>, left: &Csr, right: &Dense) -> MatrixBlock {
+    suited(context, sparse::transposed_times_dense(context, left, right), left.nnz().saturating_mul(right.cols()))
+}
+
+/// The product of a sparse and a dense matrix with at most so many non-zeros, in the format that suits these.
+fn suited(context: &KernelContext<'_>, product: Dense, most_non_zeros: usize) -> MatrixBlock {
+    let format = MatrixBlock::best_format(product.rows(), product.cols(), most_non_zeros);
+    let product = product.into();
+    if format.is_sparse() { in_best_format(context, product) } else { product }
 }
 
 /// `left %*% t(right)`, without forming the transpose where both are dense.

@@ -211,7 +211,7 @@ pub(super) fn times_sparse(context: &KernelContext<'_>, left: &Csr, right: &Csr)
     }
     let mut starts = Buffer::recycled(context.buffers, left.nnz());
     starts.fill(0);
-    row_by_row(context, &Gustavson { left, right, starts, is_upper: false })
+    row_by_row(context, &Gustavson::new(left, right, starts, false))
 }
 
 /// `t(left) %*% right` as the sum of the products of their rows, without the transpose, where [`adds_row_products`] says so.
@@ -224,8 +224,9 @@ pub(super) fn sum_of_row_products(
 ) -> Option<Dense> {
     let (n, k) = (left.cols(), right.cols());
     let cells = n.saturating_mul(k);
-    let len = |csr: &Csr, row: usize| csr.row_offsets()[row + 1] - csr.row_offsets()[row];
-    let terms = (0..left.rows()).fold(0_usize, |terms, row| terms.saturating_add(len(left, row) * len(right, row)));
+    let (of_left, of_right) = (SparseRows::of(left), SparseRows::of(right));
+    let terms_of = |row: usize| of_left.positions(row).len() * of_right.positions(row).len();
+    let terms = (0..left.rows()).fold(0_usize, |terms, row| terms.saturating_add(terms_of(row)));
     if !adds_row_products(terms, cells) {
         return None;
     }
@@ -260,8 +261,10 @@ fn times_sparse_column(context: &KernelContext<'_>, left: &Csr, right: &Csr) -> 
 /// A product of sparse matrices by Gustavson's algorithm: each row of it is a sum of rows of the right, in the order of the
 /// left's columns.
 pub(super) struct Gustavson<'a> {
-    left: &'a Csr,
-    right: &'a Csr,
+    left: SparseRows<'a>,
+    right: SparseRows<'a>,
+    /// Columns of the right, and of the product.
+    cols: usize,
     /// For each non-zero of the left, the position in the row of the right from which on it counts.
     starts: Buffer<u32>,
     /// Whether rows begin at the diagonal.
@@ -269,6 +272,10 @@ pub(super) struct Gustavson<'a> {
 }
 
 impl<'a> Gustavson<'a> {
+    fn new(left: &'a Csr, right: &'a Csr, starts: Buffer<u32>, is_upper: bool) -> Self {
+        Gustavson { left: SparseRows::of(left), right: SparseRows::of(right), cols: right.cols(), starts, is_upper }
+    }
+
     /// The upper triangle of the product of a matrix and its transpose, either way round.
     ///
     /// Row `k` of the right has a position for each row of the left that has column `k`, in their order: the first one is
@@ -281,11 +288,7 @@ impl<'a> Gustavson<'a> {
             *start = next[k as usize];
             next[k as usize] += 1;
         }
-        Gustavson { left, right, starts, is_upper: true }
-    }
-
-    fn positions(&self, row: usize) -> Range<usize> {
-        self.left.row_offsets()[row]..self.left.row_offsets()[row + 1]
+        Gustavson::new(left, right, starts, true)
     }
 
     /// The first column of a row that is computed.
@@ -295,38 +298,31 @@ impl<'a> Gustavson<'a> {
 
     /// The multiply-adds of a row.
     fn terms(&self, row: usize) -> usize {
-        let offsets = self.right.row_offsets();
-        let length = |position: usize| {
-            let k = self.left.columns()[position] as usize;
-            offsets[k + 1] - offsets[k] - self.starts[position] as usize
-        };
-        self.positions(row).map(length).sum()
+        let positions = self.left.positions(row);
+        let columns = &self.left.columns[positions.clone()];
+        let length = |(&column, &start): (&u32, &u32)| self.right.positions(column as usize).len() - start as usize;
+        columns.iter().zip(&self.starts[positions]).map(length).sum()
     }
 
     /// Adds all terms of a row to the sums of its columns.
     fn add_row(&self, row: usize, sums: &mut [f64]) {
-        let positions = self.positions(row);
-        let (rows, factors) = (&self.left.columns()[positions.clone()], &self.left.values()[positions.clone()]);
-        let from = SparseRows {
-            offsets: self.right.row_offsets(),
-            columns: self.right.columns(),
-            values: self.right.values(),
-        };
-        add_scaled_rows_at(sums, factors, rows, &self.starts[positions], &from);
+        let positions = self.left.positions(row);
+        let (rows, factors) = (&self.left.columns[positions.clone()], &self.left.values[positions.clone()]);
+        add_scaled_rows_at(sums, factors, rows, &self.starts[positions], &self.right);
     }
 
     /// The non-zeros that are expected, where terms fall into columns independently of each other.
     pub(super) fn expected_non_zeros(&self) -> f64 {
         let of_row = |row: usize| {
-            let room = (self.right.cols() - self.first_column(row)) as f64;
+            let room = (self.cols - self.first_column(row)) as f64;
             room * -math::expm1(-(self.terms(row) as f64) / room.max(1.0))
         };
-        (0..self.left.rows()).map(of_row).sum()
+        (0..self.left.len()).map(of_row).sum()
     }
 
     /// The product as a dense matrix; of an upper triangle, with zeros below it.
     pub(super) fn dense(&self, context: &KernelContext<'_>) -> Dense {
-        let (rows, cols) = (self.left.rows(), self.right.cols());
+        let (rows, cols) = (self.left.len(), self.cols);
         let mut result = Dense::uninit_in(context.buffers, rows, cols);
         let step = block_rows(rows, cols);
         for_each_block(context, result.values_mut(), step * cols, |block, out| {
@@ -340,7 +336,7 @@ impl<'a> Gustavson<'a> {
 
     /// Multiply-adds of a row, on average.
     fn cost(&self) -> usize {
-        let per_row = [self.left, self.right].map(|matrix| matrix.nnz().div_ceil(matrix.rows().max(1)));
+        let per_row = [self.left, self.right].map(|rows| rows.columns.len().div_ceil(rows.len().max(1)));
         (per_row[0] * per_row[1]).max(1)
     }
 }
@@ -350,19 +346,23 @@ const COLUMNS_OF_TERM: usize = 8;
 
 /// A product row by row.
 pub(super) fn row_by_row(context: &KernelContext<'_>, product: &Gustavson<'_>) -> Csr {
-    let cols = product.right.cols();
+    let Gustavson { left, right, cols, .. } = *product;
     let scratch = || Accumulator::new(cols);
-    build_csr(context, [product.left.rows(), cols], product.cost(), scratch, |i, row, result| {
+    build_csr(context, [left.len(), cols], product.cost(), scratch, |i, row, result| {
+        let positions = left.positions(i);
+        if positions.is_empty() {
+            return;
+        }
         let first = product.first_column(i);
         if product.terms(i) * COLUMNS_OF_TERM >= cols - first {
             product.add_row(i, &mut row.cells);
             row.drain_all_into(first, result);
             return;
         }
-        for position in product.positions(i) {
-            let (columns, values) = product.right.row(product.left.columns()[position] as usize);
-            let start = product.starts[position] as usize;
-            row.add(product.left.values()[position], &columns[start..], &values[start..]);
+        for (position, &start) in positions.clone().zip(&product.starts[positions]) {
+            let of_right = right.positions(left.columns[position] as usize);
+            let counted = of_right.start + start as usize..of_right.end;
+            row.add(left.values[position], &right.columns[counted.clone()], &right.values[counted]);
         }
         row.drain_into(result);
     })

@@ -186,6 +186,27 @@ fn a_dense_matrix_times_a_sparse_one_equals_plain_loops() {
     }
 }
 
+/// Rows or columns without non-zeros leave few cells of a product with a dense matrix.
+#[test]
+fn products_with_few_cells_that_are_not_zero_are_sparse() {
+    let x = Dense::from_fn(400, 300, |i, j| if i * 7 == j * 90 { 1.0 + j as f64 } else { 0.0 });
+    let sparse = MatrixBlock::from(Csr::from_dense(&x));
+    let [a, b] = [(300, 5), (400, 5)].map(|(rows, cols)| Dense::from_fn(rows, cols, |i, j| 1.0 + (i % 5 * j) as f64));
+    let (t_a, t_b) = (Dense::from_fn(5, 300, |i, j| a.get(j, i)), Dense::from_fn(5, 400, |i, j| b.get(j, i)));
+    let [a, b, t_b] = [a, b, t_b].map(MatrixBlock::from);
+    let products = [
+        run(|context| matmul(context, &sparse, &a).unwrap()),
+        run(|context| crate::transpose(context, &matmul_transposed_left(context, &sparse, &b).unwrap())),
+        run(|context| matmul_transposed_left(context, &b, &sparse).unwrap()),
+        run(|context| matmul(context, &t_b, &sparse).unwrap()),
+    ];
+    assert!(products.iter().all(|product| product.format().is_sparse()));
+    assert_cells(&products[0], 400, 5, |i, j| (0..300).map(|k| x.get(i, k) * t_a.get(j, k)).sum());
+    for product in &products[1..] {
+        assert_cells(product, 5, 300, |i, j| (0..400).map(|k| b.get(k, i) * x.get(k, j)).sum());
+    }
+}
+
 #[test]
 fn products_of_sparse_matrices_hold_no_zeros() {
     let (left, right) =

@@ -1,7 +1,7 @@
 //! Basic operators that read their inputs whole: products, aggregations, and what moves cells.
 
 use super::{
-    BASIC_BLOCK_CELLS, CostVector, InputRead, expected_output_bytes, least_read, matrices, non_zeros,
+    BASIC_BLOCK_CELLS, COMPACT_IN_MOVES, CostVector, InputRead, expected_output_bytes, least_read, matrices, non_zeros,
     reads_values_alone, unfolding,
 };
 use crate::cost::BLOCK_CELLS;
@@ -15,7 +15,7 @@ use crate::cost::work::{
     takes_short_rows,
 };
 use crate::cover::Operator;
-use crate::facts::{Context, SCALAR_BYTES, bytes_of, stored_non_zeros, stored_rows};
+use crate::facts::{Context, SCALAR_BYTES, bytes_of, cells, stored_non_zeros, stored_rows};
 use crate::hops::{over_windows, untransposed};
 use crate::machine::OperationClass;
 use fuseline_ir::hop::{HopId, HopOp};
@@ -60,6 +60,7 @@ pub(super) fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVe
         work.sparse_rows += begun;
         work.non_zeros += visited;
         count_lines(context, id, &mut inputs, &mut work);
+        work.moved += COMPACT_IN_MOVES * compacted_cells(context, id);
     }
     work.count_stored(stored_non_zeros(context, id), stored_rows(context, id));
     let formed = FormedTranspose::of(context, id);
@@ -124,6 +125,13 @@ fn begun(op: &HopOp) -> f64 {
 /// The stored rows of an input: a product reads through a transpose.
 fn rows_read(context: &Context<'_>, id: HopId) -> f64 {
     stored_rows(context, untransposed(context.dag, id).unwrap_or(id))
+}
+
+/// The cells of a product of a sparse and a dense matrix that is stored sparse: it is computed dense.
+fn compacted_cells(context: &Context<'_>, id: HopId) -> f64 {
+    let is_dense = |&input: &HopId| rows_read(context, input) == 0.0;
+    let is_computed_dense = context.hop(id).inputs.iter().any(is_dense);
+    if is_computed_dense && stored_rows(context, id) > 0.0 { cells(&context.hop(id).size) } else { 0.0 }
 }
 
 /// Counts the cache lines that a basic product of a sparse matrix fetches for its non-zeros: of the right side, or, where a
