@@ -344,10 +344,10 @@ pub(crate) fn map_parts_with<P: Send, S, T: Send>(
 ) -> Vec<T> {
     let stop = StopListener::current();
     if parts.len() <= 1 || is_alone() {
-        let mut scratch = scratch();
+        let mut shared = None;
         let one_by_one = parts.into_iter().map(|part| {
             stop.check();
-            each(&mut scratch, part)
+            each(shared.get_or_insert_with(&scratch), part)
         });
         return one_by_one.collect();
     }

@@ -5,6 +5,7 @@ mod tests;
 
 use crate::construct::{ConstructedPlan, Rejection, construct};
 use crate::cost::{CostModel, Predictions};
+use crate::cover::Operator;
 use crate::explore::explore;
 use crate::facts::{Context, TemplateLimits};
 use crate::replace::{CompiledCover, Replaced, replace};
@@ -183,8 +184,8 @@ pub fn realize(
     let mut predictions = options.model.predict(&options.context(&replaced));
     for (cover, operator) in fused.iter().zip(operators) {
         if let Some(operator) = operator {
-            let price = |model: &CostModel| model.cover_seconds(&context, &cover.plan.cover);
-            predictions[operator] = Some(options.model.prediction(price));
+            let cover = Operator::of_cover(&context, &cover.plan.cover);
+            predictions[operator] = Some(options.model.prediction(&context, &cover));
         }
     }
     let proven = plan.partitions.iter().filter(|partition| plan.is_optimal() || partition.is_optimal());

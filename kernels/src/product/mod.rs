@@ -86,6 +86,7 @@ pub fn matmul_transposed_left(
     })
 }
 
+/// `t(left) %*% right`, in the format that suits it.
 fn transposed_times_dense(context: &KernelContext<'_>, left: &Csr, right: &Dense) -> MatrixBlock {
     suited(context, sparse::transposed_times_dense(context, left, right), left.nnz().saturating_mul(right.cols()))
 }

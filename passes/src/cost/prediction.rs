@@ -1,6 +1,6 @@
 //! Prices by operator and by cover: of whole plans, and for comparison with what operators take when they run.
 
-use super::{CostModel, CostTerms};
+use super::{CostModel, CostTerms, cost_vector};
 use crate::cover::Operator;
 use crate::facts::Context;
 use crate::hops::over_windows;
@@ -43,14 +43,6 @@ impl Sum for Prediction {
 pub type Predictions = SecondaryMap<HopId, Option<Prediction>>;
 
 impl CostModel {
-    /// Seconds of an operator by itself; leaves cost nothing.
-    pub fn basic_seconds(&self, context: &Context<'_>, id: HopId) -> f64 {
-        if matches!(context.hop(id).op, HopOp::Read(_) | HopOp::Literal(_)) {
-            return 0.0;
-        }
-        self.operator_seconds(context, &Operator::basic(context, id))
-    }
-
     /// Seconds of the fused operator of a cover; infinite where a constraint forbids it.
     pub fn cover_seconds(&self, context: &Context<'_>, cover: &FusionCover) -> f64 {
         self.cover_terms(context, cover).seconds()
@@ -61,8 +53,13 @@ impl CostModel {
         self.operator_terms(context, &Operator::of_cover(context, cover))
     }
 
-    /// What is expected of an operator that a model gives this price.
-    pub fn prediction(&self, price: impl Fn(&CostModel) -> f64) -> Prediction {
+    /// What is expected of an operator; any time where a constraint forbids it.
+    pub fn prediction(&self, context: &Context<'_>, operator: &Operator) -> Prediction {
+        let vector = cost_vector(context, operator);
+        let price = |model: &CostModel| {
+            let terms = vector.as_ref().map(|vector| model.terms(context, operator.template, vector));
+            terms.unwrap_or(CostTerms::FORBIDDEN).seconds()
+        };
         Prediction { seconds: price(self), alone: price(&self.of_one_thread()) }
     }
 
@@ -81,7 +78,7 @@ impl CostModel {
                 && is_sized(&id)
                 && hop.inputs.iter().all(is_sized)
             {
-                predictions[id] = Some(self.prediction(|model| model.basic_seconds(context, id)));
+                predictions[id] = Some(self.prediction(context, &Operator::basic(context, id)));
             }
         }
         predictions

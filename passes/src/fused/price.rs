@@ -28,7 +28,7 @@ fn prediction(model: &CostModel, limits: &TemplateLimits, dag: &HopDag, hop: &Ho
     let is_input = |id: &HopId| matches!(definition[*id].op, HopOp::Read(_) | HopOp::Literal(_));
     let (inputs, members) = definition.hops.keys().partition(is_input);
     let operator = Operator { template: Some(template), roots: smallvec![root], members, inputs };
-    let prediction = model.prediction(|model| model.operator_seconds(&context, &operator));
+    let prediction = model.prediction(&context, &operator);
     prediction.seconds.is_finite().then_some(prediction)
 }
 
