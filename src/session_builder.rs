@@ -14,6 +14,7 @@ use std::path::PathBuf;
 ///
 /// let session = Session::builder()
 ///     .threads(2)
+///     .pin_threads(cfg!(target_os = "linux"))
 ///     .memory(1 << 30)
 ///     .plan_memory(1 << 28)
 ///     .mode(Mode::Gen)
@@ -50,6 +51,12 @@ impl SessionBuilder {
     /// Threads; 0, the default, takes all of the machine. Results do not depend on it.
     pub fn threads(mut self, threads: usize) -> Self {
         self.options.threads = threads;
+        self
+    }
+
+    /// Whether each thread stays on one processor; see [`CompileOptions::pin_threads`].
+    pub fn pin_threads(mut self, pin: bool) -> Self {
+        self.options.pin_threads = pin;
         self
     }
 
@@ -105,7 +112,7 @@ impl SessionBuilder {
     /// The session.
     ///
     /// # Errors
-    /// The backend cannot serve on this machine, or there are no threads, or not that many.
+    /// The backend cannot serve on this machine, or there are no threads, or not that many, or they cannot be pinned.
     pub fn build(self) -> Result<Session, Error> {
         Session::new(self.options)
     }

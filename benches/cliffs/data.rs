@@ -16,7 +16,7 @@ pub(crate) struct Data {
 impl Data {
     /// No matrices yet; they will lie in the memory of a session.
     pub(crate) fn within(session: &Session) -> Result<Data, Error> {
-        let session = session.reconfigured(CompileOptions { mode: Mode::Base, ..CompileOptions::default() })?;
+        let session = session.reconfigured(CompileOptions { mode: Mode::Base, ..session.options().clone() })?;
         Ok(Data { session, blocks: BTreeMap::new() })
     }
 

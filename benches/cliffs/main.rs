@@ -1,11 +1,12 @@
 //! A search for cliffs: expressions on which the cost-based plan (Gen) takes longer than another mode.
 //!
-//! `./x bench cliffs [--seed N] [--count M] [--explain] [--calibrate | --machine FILE]` draws M expressions (100) of a
-//! sequence that the seed (1) decides, compares the values of all modes, and times them in turn. Where Gen takes more than
+//! `./x bench cliffs [--seed N] [--count M] [--explain] [--predictions] [--calibrate | --machine FILE]` draws M expressions
+//! (100) of a sequence that the seed (1) decides, compares the values of all modes, and times them in turn. Where Gen takes more than
 //! 1.1 times as long as the best mode, the expression is reduced as long as half of the excess remains. Expressions are
 //! printed with the smallest form first, with `--explain` the plans of these and the times of their operators, measured and
 //! predicted, and a summary at the end; standard error shows each as it is found. `--case SEED:NUMBER` measures one expression
-//! alone, and prints it whether Gen loses or not. Values that differ come before all else, and make the exit status 1.
+//! alone, and prints it whether Gen loses or not. With `--predictions`, a table shows for every kind of operator how its times
+//! compare with what the cost model expected, and standard error each of these. Values that differ come before all else, and make the exit status 1.
 //!
 //! Values may differ by rounding errors: `facts.rs` bounds those of every operator.
 
@@ -21,6 +22,7 @@ mod host;
 mod measure;
 #[path = "../support/planned_for.rs"]
 mod planned_for;
+mod predictions;
 mod report;
 #[path = "../paper/rounds.rs"]
 mod rounds;
@@ -33,6 +35,7 @@ use expression::Expression;
 use fuseline::Error;
 use measure::{Care, MODES, Measured, Runner};
 use planned_for::PlannedFor;
+use predictions::{Prediction, predictions_text};
 use report::{Case, Loss, Summary, bugs_text, is_startup, loss_text, losses_text, script_text, times_text, verdict};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -47,12 +50,20 @@ struct Options {
     /// The number of the only case that is wanted.
     case: Option<u64>,
     explain: bool,
+    predictions: bool,
     planned_for: PlannedFor,
 }
 
 impl Options {
     fn parse(arguments: &[String]) -> Result<Options, String> {
-        let mut options = Options { seed: 1, count: 100, case: None, explain: false, planned_for: PlannedFor::Typical };
+        let mut options = Options {
+            seed: 1,
+            count: 100,
+            case: None,
+            explain: false,
+            predictions: false,
+            planned_for: PlannedFor::Typical,
+        };
         let mut arguments = arguments.iter().map(String::as_str);
         while let Some(argument) = arguments.next() {
             let mut value = || arguments.next().ok_or(format!("{argument} needs a value"));
@@ -65,6 +76,7 @@ impl Options {
                     (options.seed, options.case) = (number(seed)?, Some(number(case)?));
                 }
                 "--explain" => options.explain = true,
+                "--predictions" => options.predictions = true,
                 "--calibrate" => options.planned_for = PlannedFor::Calibrated,
                 "--machine" => options.planned_for = PlannedFor::File(value()?.into()),
                 // Cargo says that this is a benchmark.
@@ -86,7 +98,7 @@ fn main() -> ExitCode {
         let (machine, planned_for) = options.planned_for.machine()?;
         eprintln!("planning for {planned_for}");
         let runner = Runner::new(&machine).map_err(|error| error.to_string())?;
-        Ok(Search { options, runner, bugs: Vec::new() })
+        Ok(Search { options, runner, bugs: Vec::new(), predictions: Vec::new() })
     });
     match search {
         Ok(mut search) => {
@@ -104,6 +116,7 @@ struct Search {
     options: Options,
     runner: Runner,
     bugs: Vec<String>,
+    predictions: Vec<Prediction>,
 }
 
 impl Search {
@@ -128,6 +141,9 @@ impl Search {
         let cases: Vec<&Case> = won.iter().chain(losses.iter().map(|loss| &loss.case)).collect();
         println!("Seed {seed} on {}:", host::description());
         print!("{}", Summary { cases: &cases, bugs: self.bugs.len() }.text());
+        if self.options.predictions {
+            print!("{}", predictions_text(&self.predictions));
+        }
     }
 
     /// Draws and measures an expression; `None` where that shows a bug.
@@ -136,7 +152,21 @@ impl Search {
         let expression = draw(&World::draw(&mut random), &mut random);
         let measured = self.measure(&format!("{seed}:{number}"), &expression)?;
         eprintln!("{seed}:{number}: {}", verdict(&measured));
+        if self.options.predictions {
+            self.predict(&format!("{seed}:{number}"), &expression);
+        }
         Some(Case { seed, number, expression, measured })
+    }
+
+    /// Holds the times of an expression's operators against what was expected of them.
+    fn predict(&mut self, name: &str, expression: &Expression) {
+        match self.runner.predictions(expression) {
+            Ok(predictions) => {
+                predictions.iter().for_each(|prediction| eprintln!("  {name} {}", prediction.text()));
+                self.predictions.extend(predictions);
+            }
+            Err(error) => self.bug(name, expression, &error.render(false)),
+        }
     }
 
     /// Measures an expression in all modes.

@@ -1,8 +1,9 @@
 //! Expressions in every mode: first their values, then times in turn.
 
-use crate::conditions::assert_equal_conditions;
+use crate::conditions::{self, assert_equal_conditions};
 use crate::data::Data;
 use crate::expression::Expression;
+use crate::predictions::Prediction;
 use crate::rounds::{Contender, Times, in_turn};
 use crate::values::difference;
 use fuseline::ir::DataType;
@@ -45,6 +46,8 @@ const SHORT_SECONDS: f64 = 0.002;
 const ROUNDS_OF_SHORT: usize = 31;
 /// Runs whose statistics are added up.
 const ROUNDS_OF_STATISTICS: u32 = 15;
+/// Runs whose operators are held against what was expected of them.
+const ROUNDS_OF_PREDICTIONS: u32 = 5;
 
 /// How sure times are to be.
 #[derive(Clone, Copy, PartialEq)]
@@ -112,8 +115,8 @@ pub(crate) struct Runner {
 
 impl Runner {
     pub(crate) fn new(machine: &Machine) -> Result<Runner, Error> {
-        let options = CompileOptions { machine: machine.clone(), ..CompileOptions::default() };
-        let options = CompileOptions { backend: BackendKind::for_measurement(), ..options };
+        let backend = BackendKind::for_measurement();
+        let options = CompileOptions { machine: machine.clone(), backend, ..conditions::options() };
         let first = Session::new(options.clone())?;
         let session = |&(name, mode): &(&'static str, Mode)| {
             Ok((name, first.reconfigured(CompileOptions { mode, ..options.clone() })?))
@@ -159,6 +162,23 @@ impl Runner {
         Ok(self::measured(&mut runs, if is_short { ROUNDS_OF_SHORT } else { DECIDING_ROUNDS }))
     }
 
+    /// What the operators of Gen and Base, which between them have every kind, took and were expected to take.
+    pub(crate) fn predictions(&mut self, expression: &Expression) -> Result<Vec<Prediction>, Error> {
+        let mut predictions = Vec::new();
+        for (mode, session) in self.sessions.iter().filter(|(mode, _)| [GEN, BASE].contains(mode)) {
+            let mut script = prepared(session, &mut self.data, expression)?;
+            script.execute(&mut std::io::sink())?;
+            let statistics = merged_statistics(&mut script, ROUNDS_OF_PREDICTIONS)?;
+            predictions.extend(statistics.heavy_hitters.into_iter().map(|(operator, hitter)| Prediction {
+                mode,
+                operator,
+                measured: hitter.seconds / f64::from(ROUNDS_OF_PREDICTIONS),
+                predicted: hitter.predicted_seconds / f64::from(ROUNDS_OF_PREDICTIONS),
+            }));
+        }
+        Ok(predictions)
+    }
+
     /// The plan of Gen, and what the operators of every mode took and were expected to take.
     pub(crate) fn explanation(&mut self, expression: &Expression) -> Result<String, Error> {
         let mut printer = StagePrinter::new(ExplainStage::Plan);
@@ -171,14 +191,20 @@ impl Runner {
                 }
             };
             script.execute_observed(&mut std::io::sink(), &mut observe)?;
-            let mut statistics = Statistics::default();
-            for _ in 0..ROUNDS_OF_STATISTICS {
-                statistics.merge(script.execute(&mut std::io::sink())?.statistics);
-            }
+            let statistics = merged_statistics(&mut script, ROUNDS_OF_STATISTICS)?;
             operators.push_str(&operators_text(mode, &statistics));
         }
         Ok(printer.take() + &operators)
     }
+}
+
+/// What so many runs of a script that ran before did.
+fn merged_statistics(script: &mut PreparedScript<'_>, rounds: u32) -> Result<Statistics, Error> {
+    let mut statistics = Statistics::default();
+    for _ in 0..rounds {
+        statistics.merge(script.execute(&mut std::io::sink())?.statistics);
+    }
+    Ok(statistics)
 }
 
 /// What the operators of a mode took in a run, the longest first.

@@ -22,6 +22,8 @@ mod instruction_misses;
 #[cfg(feature = "llvm")]
 #[path = "../support/lines.rs"]
 mod lines;
+#[path = "../support/loops_by_hand.rs"]
+mod loops_by_hand;
 mod machine;
 mod patterns;
 #[path = "../support/points.rs"]
@@ -40,6 +42,7 @@ mod workload;
 mod workloads;
 
 fn main() {
+    loops_by_hand::pin();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).filter(|argument| *argument != "--bench").collect();
     match arguments[..] {

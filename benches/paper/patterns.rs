@@ -1,6 +1,6 @@
 //! Generated operators against hand-coded ones, wherever a pattern of these applies: Gen must not fall behind.
 
-use crate::conditions::assert_equal_conditions;
+use crate::conditions::{self, assert_equal_conditions};
 use crate::deciding::{in_turn_until, is_undecided};
 use crate::document::{Part, digits, time};
 use crate::rounds::{Contender, Times};
@@ -131,10 +131,10 @@ fn row(measured: &Measured) -> Vec<String> {
 pub(crate) fn measure_one(pattern: &Pattern, rounds: usize) -> Measured {
     eprintln!("{}, {}", pattern.name, pattern.on);
     let data = Data::generate(&pattern.data);
-    let first = Session::new(CompileOptions::default()).expect("a session");
+    let first = Session::new(conditions::options()).expect("a session");
     let ways = [(BASE, Mode::Base), (FUSED, Mode::Fused), (GEN, Mode::Gen)];
-    let sessions = ways
-        .map(|(_, mode)| first.reconfigured(CompileOptions { mode, ..CompileOptions::default() }).expect("a session"));
+    let sessions =
+        ways.map(|(_, mode)| first.reconfigured(CompileOptions { mode, ..conditions::options() }).expect("a session"));
     assert_equal_conditions(&sessions, data.blocks());
     let mut contenders = Vec::new();
     let mut statistics = Vec::new();

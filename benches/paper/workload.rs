@@ -1,7 +1,7 @@
 //! A workload: a script on some data, the same by hand, what the operator must reach, and the measurement of all.
 
 use crate::by_hand;
-use crate::conditions::assert_equal_conditions;
+use crate::conditions::{self, assert_equal_conditions};
 use crate::rounds::{Contender, Times, in_turn};
 use fuseline::generate::Specification;
 use fuseline::ir::{DataType, Format};
@@ -55,7 +55,7 @@ impl Way {
 
     pub(crate) fn options(self) -> CompileOptions {
         let Way { mode, primitives, paper_heuristics, .. } = self;
-        CompileOptions { mode, primitives, paper_heuristics, ..CompileOptions::default() }
+        CompileOptions { mode, primitives, paper_heuristics, ..conditions::options() }
     }
 }
 pub(crate) const BASE: &str = "Base";
@@ -291,7 +291,7 @@ impl Measured {
 /// Checks that everyone computes the same, then times all in turn.
 pub(crate) fn measure(workload: &Workload, rounds: usize) -> Measured {
     let data = Data::generate(&workload.data);
-    let first = Session::new(CompileOptions::default()).expect("a session");
+    let first = Session::new(conditions::options()).expect("a session");
     let heuristics: &[Way] = if workload.has_heuristics { &HEURISTICS } else { &[] };
     let ways = || WAYS.iter().filter(|way| workload.has_base || way.name != BASE).chain(heuristics);
     let sessions: Vec<Session> = ways().map(|way| first.reconfigured(way.options()).expect("a session")).collect();

@@ -287,11 +287,23 @@ def measure(workload: Workload, scale: float, rounds: int) -> dict[str, float]:
     for _ in range(rounds):
         for name, run in ready.items():
             let_others_sleep()
-            run()
+            spread_threads(run)
             start = time.perf_counter()
             run()
             times[name].append(1e3 * (time.perf_counter() - start))
     return {name: statistics.median(values) for name, values in times.items()}
+
+
+#: Seconds after which an operating system has given each thread of a library a core of its own.
+SPREAD = 0.03
+
+
+def spread_threads(run: Callable[[], Any]) -> None:
+    """Runs it until its threads, which may all wake up on one core, have a core each."""
+    end = time.perf_counter() + SPREAD
+    run()
+    while time.perf_counter() < end:
+        run()
 
 
 LIBRARIES = ["fuseline", "numpy", "scipy", "numexpr", "numba", "jax", "keops"]

@@ -16,6 +16,8 @@ mod data;
 #[path = "../support/host.rs"]
 mod host;
 mod loops;
+#[path = "../support/loops_by_hand.rs"]
+mod loops_by_hand;
 mod measure;
 #[path = "../support/planned_for.rs"]
 mod planned_for;
@@ -76,6 +78,7 @@ impl Options {
 }
 
 fn main() -> ExitCode {
+    loops_by_hand::pin();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let outcome = Options::parse(&arguments).and_then(|options| run(&options));
     match outcome {

@@ -1,5 +1,6 @@
 //! One expression: what all who compute it give, compared, and their times in turn.
 
+use crate::conditions;
 use crate::data::Data;
 use crate::loops::{self, Loop};
 use crate::rounds::{Contender, Times, in_turn};
@@ -28,8 +29,8 @@ const HOPELESS: f64 = 3.0;
 
 /// A session of each mode.
 pub(crate) fn sessions(machine: &Machine) -> Result<Vec<Session>, Error> {
-    let options = CompileOptions { machine: machine.clone(), ..CompileOptions::default() };
-    let options = CompileOptions { backend: BackendKind::for_measurement(), ..options };
+    let backend = BackendKind::for_measurement();
+    let options = CompileOptions { machine: machine.clone(), backend, ..conditions::options() };
     let first = Session::new(options.clone())?;
     let of = |&(_, mode): &(&str, Mode)| first.reconfigured(CompileOptions { mode, ..options.clone() });
     MODES.iter().map(of).collect()

@@ -4,6 +4,7 @@
 //! writers of file formats in [`io`].
 #![forbid(unsafe_code)]
 
+pub mod affinity;
 mod block;
 mod borrowed;
 mod budget;

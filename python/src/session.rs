@@ -157,6 +157,7 @@ fn compile_options(options: &Options) -> PyResult<CompileOptions> {
         Some(other) => return Err(value(format!("backend is \"llvm\", \"interp\" or \"tiered\", not \"{other}\""))),
     };
     compile.threads = options.threads.unwrap_or_else(threads_of_environment);
+    compile.pin_threads = does_environment_pin();
     compile.memory_budget = options.memory;
     compile.strict_ieee = options.strict_ieee.unwrap_or(false);
     Ok(compile)
@@ -167,6 +168,15 @@ fn threads_of_environment() -> usize {
     let variables = ["FUSELINE_NUM_THREADS", "OMP_NUM_THREADS"];
     let number = |variable: &str| std::env::var(variable).ok()?.parse().ok();
     variables.into_iter().find_map(number).unwrap_or(0)
+}
+
+/// Whether the environment has threads stay on a processor each, as it does for the libraries beside this one.
+fn does_environment_pin() -> bool {
+    let is_pinning = |value: String| {
+        let first = value.split(',').next().unwrap_or_default().trim();
+        ["true", "close", "spread"].iter().any(|policy| first.eq_ignore_ascii_case(policy))
+    };
+    cfg!(target_os = "linux") && std::env::var("OMP_PROC_BIND").is_ok_and(is_pinning)
 }
 
 /// The threads that computations take where no option says how many.

@@ -121,6 +121,31 @@ def test_the_environment_grants_threads():
         assert found.stdout.strip() == expected
 
 
+#: Prints on how many processors each thread that computes may run.
+BOUND = """
+import os
+import fuseline as fl
+(fl.rand(3000, 1000, seed=1) * 2.0).sum().compute()
+for task in os.listdir("/proc/self/task"):
+    with open(f"/proc/self/task/{task}/comm") as file:
+        if file.read().strip().removeprefix("fuseline-").isdigit():
+            print(len(os.sched_getaffinity(int(task))))
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="no /proc")
+@pytest.mark.parametrize("policy, is_bound", [(None, False), ("false", False), ("TRUE", True), ("spread,close", True)])
+def test_the_environment_binds_threads_to_processors(policy, is_bound):
+    outside = {name: value for name, value in os.environ.items() if name != "OMP_PROC_BIND"}
+    chosen = {} if policy is None else {"OMP_PROC_BIND": policy}
+    found = subprocess.run(
+        [sys.executable, "-c", BOUND], capture_output=True, text=True, check=True, env=outside | chosen
+    )
+    counts = [int(line) for line in found.stdout.split()]
+    processors = len(os.sched_getaffinity(0))
+    assert counts and set(counts) == {1 if is_bound else processors}
+
+
 def threads_of_a_child(_):
     return granted()
 

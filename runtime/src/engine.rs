@@ -18,6 +18,8 @@ pub struct EngineOptions {
     pub environment: OptimizerEnvironment,
     /// Worker threads.
     pub threads: usize,
+    /// Whether each of these stays on one processor.
+    pub pin_threads: bool,
     /// Idle bytes that the buffer pool keeps.
     pub idle_bytes: usize,
     /// Bytes that runs may take at a time.
@@ -46,7 +48,7 @@ impl Engine {
     /// An engine.
     ///
     /// # Errors
-    /// The operating system refuses threads.
+    /// The operating system refuses threads, or to pin them.
     pub fn new(
         options: EngineOptions,
         backend: Box<dyn Backend>,
@@ -54,7 +56,7 @@ impl Engine {
         plan_cache: PlanCache,
     ) -> Result<Self, ThreadsError> {
         let buffers = BufferPool::within(Budget::new(options.memory_budget), options.idle_bytes);
-        let threads = Threads::new(options.threads, buffers, StopFlag::default())?;
+        let threads = Threads::new(options.threads, options.pin_threads, buffers, StopFlag::default())?;
         Ok(Engine::on(Arc::new(threads), options, backend, primitives, plan_cache))
     }
 
@@ -79,7 +81,7 @@ impl Engine {
     }
 
     /// An engine of another configuration that shares the memory and the request to stop, where that has the same budget,
-    /// and for the same number of them the threads, of this one.
+    /// and for the same number of them, pinned alike, the threads, of this one.
     ///
     /// # Errors
     /// The operating system refuses threads.
@@ -93,11 +95,12 @@ impl Engine {
         if options.memory_budget != self.options.memory_budget {
             return Engine::new(options, backend, primitives, plan_cache);
         }
-        let threads = if options.threads.max(1) == self.options.threads.max(1) {
+        let threads_of = |options: &EngineOptions| (options.threads.max(1), options.pin_threads);
+        let threads = if threads_of(&options) == threads_of(&self.options) {
             Arc::clone(&self.threads)
         } else {
             let (buffers, stop) = (Arc::clone(self.buffers()), self.interruption().clone());
-            Arc::new(Threads::new(options.threads, buffers, stop)?)
+            Arc::new(Threads::new(options.threads, options.pin_threads, buffers, stop)?)
         };
         Ok(Engine::on(threads, options, backend, primitives, plan_cache))
     }

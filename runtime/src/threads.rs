@@ -1,5 +1,6 @@
 //! The threads that work is shared among.
 
+use fuseline_matrix::affinity::Processors;
 use fuseline_matrix::run_context::Abort;
 use fuseline_matrix::{BufferPool, RunContext, StopFlag};
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -27,6 +28,9 @@ pub enum ThreadsError {
     /// The operating system refuses them.
     #[error("{0}")]
     Refused(#[from] rayon::ThreadPoolBuildError),
+    /// The operating system does not say which processors they may be pinned to.
+    #[error("they cannot be pinned: {0}")]
+    NotPinned(#[source] std::io::Error),
 }
 
 /// A pool of threads, one of which may run a program.
@@ -43,18 +47,30 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
-    /// So many threads, one at least, whose programs take memory from a pool and end when the flag is raised.
+    /// So many threads, one at least, whose programs take memory from a pool and end when the flag is raised. Those that are
+    /// pinned stay on a processor each, where there are enough.
     ///
     /// # Errors
-    /// They are too many, or the operating system refuses them.
-    pub(crate) fn new(count: usize, buffers: Arc<BufferPool>, stop: StopFlag) -> Result<Threads, ThreadsError> {
+    /// They are too many, or the operating system refuses them, or to pin them.
+    pub(crate) fn new(
+        count: usize,
+        pin: bool,
+        buffers: Arc<BufferPool>,
+        stop: StopFlag,
+    ) -> Result<Threads, ThreadsError> {
         if count > MOST_THREADS {
             return Err(ThreadsError::TooMany { count });
         }
+        let processors = pin.then(Processors::allowed).transpose().map_err(ThreadsError::NotPinned)?;
         let builder = ThreadPoolBuilder::new().num_threads(count.max(1)).stack_size(STACK_BYTES);
         let context = RunContext::new(Arc::<BufferPool>::clone(&buffers), stop);
         let of_threads = context.clone();
-        let builder = builder.start_handler(move |_| of_threads.stay());
+        let builder = builder.start_handler(move |index| {
+            of_threads.stay();
+            if let Some(processors) = processors {
+                processors.pin(index);
+            }
+        });
         let pool = builder.thread_name(|index| format!("fuseline-{index}")).build()?;
         Ok(Threads { pool, buffers, context, has_program: AtomicBool::new(false), outside: AtomicUsize::new(0) })
     }
@@ -135,7 +151,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     fn threads(count: usize) -> Threads {
-        Threads::new(count, BufferPool::new(0), StopFlag::default()).expect("threads")
+        Threads::new(count, false, BufferPool::new(0), StopFlag::default()).expect("threads")
     }
 
     fn is_inside(threads: &Threads) -> bool {
@@ -178,9 +194,26 @@ mod tests {
     #[test]
     fn more_threads_than_any_machine_has_are_refused() {
         for count in [super::MOST_THREADS + 1, 1_000_000, usize::MAX] {
-            let threads = Threads::new(count, BufferPool::new(0), StopFlag::default());
+            let threads = Threads::new(count, false, BufferPool::new(0), StopFlag::default());
             let error = threads.expect_err("too many").to_string();
             assert_eq!(error, format!("{count} are more than 1024"));
+        }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn pinned_threads_stay_on_a_processor_each() {
+        use rustix::thread::{CpuSet, sched_getaffinity};
+        let of_process = sched_getaffinity(None).expect("Linux tells");
+        for pin in [false, true] {
+            let threads = Threads::new(2, pin, BufferPool::new(0), StopFlag::default()).expect("threads");
+            let sets: Vec<CpuSet> = threads.pool().broadcast(|_| sched_getaffinity(None).expect("Linux tells"));
+            if pin {
+                assert!(sets.iter().all(|set| set.count() == 1));
+                assert!(of_process.count() == 1 || sets[0] != sets[1]);
+            } else {
+                assert!(sets.iter().all(|set| *set == of_process));
+            }
         }
     }
 

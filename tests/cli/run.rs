@@ -57,6 +57,8 @@ fn sums_have_the_same_bits_on_any_number_of_threads() {
         for threads in ["1", "2", "3", "8"] {
             outputs.push(script(text, &["--backend", backend, "--threads", threads]).quiet());
         }
+        #[cfg(target_os = "linux")]
+        outputs.push(script(text, &["--backend", backend, "--threads", "3", "--pin-threads"]).quiet());
     }
     assert!(outputs.iter().all(|output| *output == outputs[0]), "{outputs:?}");
     // All digits are printed: other bits would be another text.

@@ -5,7 +5,7 @@ pub(crate) mod data;
 pub(crate) mod workloads;
 
 use crate::bars::{self, Bar, Group};
-use crate::conditions::assert_equal_conditions;
+use crate::conditions::{self, assert_equal_conditions};
 use crate::deciding::{in_turn_until, is_undecided};
 use crate::document::{Part, digits, time};
 use crate::experiments::claims::SLOWDOWN;
@@ -144,7 +144,7 @@ fn measure(workload: Workload) -> Measured {
 
 /// Runs an algorithm in each of some modes, compares the models, and times the modes in turn.
 pub(crate) fn in_modes(workload: &Workload, data: &Data, modes: &[Way]) -> InModes {
-    let first_session = Session::new(CompileOptions::default()).expect("a session");
+    let first_session = Session::new(conditions::options()).expect("a session");
     let session = |way: &Way| first_session.reconfigured(way.options()).expect("a session");
     let sessions: Vec<_> = modes.iter().map(|way| (way.name, session(way))).collect();
     assert_equal_conditions(sessions.iter().map(|(_, session)| session), data.blocks());

@@ -206,6 +206,10 @@ pub(crate) struct Options {
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     threads: usize,
 
+    /// Keep each thread on a processor of its own: for machines that nothing else uses (Linux)
+    #[arg(long)]
+    pin_threads: bool,
+
     /// Memory that a run may hold at a time, such as 512m or 16g [default: the machine's]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     mem: Option<u64>,
@@ -267,6 +271,7 @@ impl Options {
             strict_ieee: self.strict_ieee,
             algebraic: self.algebraic,
             threads: self.threads,
+            pin_threads: self.pin_threads,
             memory_budget: self.mem,
             plan_memory_budget: self.plan_mem,
             machine: machine(self.machine.as_deref())?.unwrap_or(defaults.machine.clone()),
