@@ -123,6 +123,15 @@ impl UnaryOp {
     }
 }
 
+impl BinaryOp {
+    /// Whether many non-zeros become zeros beside a value other than zero, on either side of it, as of comparisons and of whole
+    /// quotients; that non-zeros are equal to it, or differ by nothing, is rare.
+    pub fn makes_zeros(self) -> bool {
+        let values = [-2.75, -0.25, 0.25, 2.75];
+        values.into_iter().any(|x| [-0.5, 0.5].into_iter().any(|y| self.eval(x, y) == 0.0))
+    }
+}
+
 common_impls!(UnaryOp, "unary operation");
 common_impls!(BinaryOp, "binary operation");
 common_impls!(TernaryOp, "ternary operation");

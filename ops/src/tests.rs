@@ -107,6 +107,11 @@ fn zeros_are_made_by_what_rounds_or_asks() {
     let preserving = UnaryOp::ALL.iter().copied().filter(|op| op.zero() == UnaryZero::Preserves);
     let making: Vec<UnaryOp> = preserving.filter(|op| op.makes_zeros()).collect();
     assert_eq!(making, [UnaryOp::Round, UnaryOp::Floor, UnaryOp::Ceil, UnaryOp::IsNan, UnaryOp::IsInf]);
+    let making = |op: BinaryOp| op.makes_zeros();
+    assert!([BinaryOp::Less, BinaryOp::GreaterEqual, BinaryOp::Equal, BinaryOp::IntDiv].into_iter().all(making));
+    assert!(
+        ![BinaryOp::Plus, BinaryOp::Mult, BinaryOp::Min, BinaryOp::NotEqual, BinaryOp::Pow].into_iter().any(making)
+    );
 }
 
 #[test]

@@ -82,6 +82,11 @@ pub(crate) fn untransposed(dag: &HopDag, id: HopId) -> Option<HopId> {
     is_transpose(dag, id).then(|| dag[id].inputs[0])
 }
 
+/// What an operator may read where an operation has this input: the input itself, or through a transpose what that is of.
+pub(crate) fn read_as(dag: &HopDag, input: HopId) -> impl Iterator<Item = HopId> {
+    [input].into_iter().chain(untransposed(dag, input))
+}
+
 /// The columns `first..last` (0-based, half open) of an index over all rows, at least two, with a literal first column.
 fn literal_columns(dag: &HopDag, id: HopId) -> Option<(u32, u32)> {
     let hop = &dag[id];

@@ -4,19 +4,18 @@ use super::CELL_BYTES;
 use super::hardware::cache_bytes;
 use super::rounds::Sample;
 use super::scripts::{
-    COLUMNS, FACTOR_NON_ZEROS, FEW_NON_ZEROS, FOUND_COLUMNS, GATHERED, GATHERED_ROWS, LONG, LONG_ROWS, MANY_NON_ZEROS,
-    MANY_ROWS, NARROW, OPERATIONS, RANK, ROW_LOOPS, ROW_OPERATIONS, SHORT, SIDE, TALL, TINY, TINY_CELLS, TINY_ROWS,
-    WRITTEN_ROWS, after_others, arithmetic_rows_script, arithmetic_script, block_script, cell_rows_script,
-    factors_script, found_script, gathered_script, half_cache_rows, long_rows_script, many_non_zeros_script,
-    short_rows_script, sparse_rows_script, tiny_script, written_script,
+    FACTOR_NON_ZEROS, FEW_NON_ZEROS, FOUND_COLUMNS, GATHERED, GATHERED_ROWS, LONG, MANY_NON_ZEROS, MANY_ROWS, NARROW,
+    OPERATIONS, RANK, ROW_LOOPS, ROW_OPERATIONS, SHORT, SIDE, TALL, TINY, TINY_CELLS, TINY_ROWS, after_others,
+    arithmetic_rows_script, arithmetic_script, block_script, cell_rows_script, factors_script, found_script,
+    gathered_script, half_cache_rows, many_non_zeros_script, short_rows_script, sparse_rows_script, tiny_script,
+    written_script,
 };
 use crate::error::Error;
 use crate::options::{BackendKind, CompileOptions};
 use crate::session::Session;
-use fuseline_ir::ops::UnaryOp;
 use fuseline_passes::cost::BLOCK_CELLS;
 use fuseline_passes::facts::IN_REGISTER_SHARE;
-use fuseline_passes::machine::{Bandwidth, LINE_BYTES};
+use fuseline_passes::machine::LINE_BYTES;
 use fuseline_passes::program::ProgramOptions;
 use fuseline_runtime::{Mode, Statistics, Variables};
 
@@ -30,7 +29,6 @@ const TINY_SCALAR: [(&str, &str); 2] = [("ua(RCmin)", "m = min(X)"), ("rix", "v 
 const BY_ROWS: &str = "spoof(row)";
 const OUTER: &str = "spoof(outer)";
 const DOUBLE: &str = "b(*)";
-const EXPONENTIAL: &str = "u(exp)";
 /// How often a script runs after its first run.
 const RUNS: usize = 5;
 /// Operators of one thread between those that threads share.
@@ -62,20 +60,16 @@ pub(super) struct Compiled {
     pub(super) cell_row: Sample,
     /// Seconds of one thread for a row of a sparse matrix with about [`FEW_NON_ZEROS`], with which there are two products.
     pub(super) sparse_row: Sample,
-    /// Seconds of one thread for a non-zero of rows with many, with which there are two products.
-    pub(super) two_visits: Sample,
+    /// Seconds of one thread to walk through a non-zero of rows with many once more.
+    pub(super) again: Sample,
     /// Seconds of one thread for a non-zero that is multiplied with a cell of a dense matrix.
     pub(super) gathered: Sample,
     /// Seconds of one thread for a non-zero that is multiplied with the product of rows of [`RANK`] values.
     pub(super) factors: Sample,
-    /// Seconds of all threads for two products with a matrix of long rows and [`COLUMNS`] columns.
-    pub(super) long_rows: Sample,
     /// Seconds of all threads to read a matrix of [`half_cache_rows`].
     pub(super) found: Sample,
     /// Seconds of all threads to double a matrix of [`half_cache_rows`].
     pub(super) doubled: Sample,
-    /// Seconds of all threads for the exponentials of a matrix of long rows.
-    pub(super) written: Sample,
     /// Seconds to compile a fused operator.
     pub(super) compile: Sample,
 }
@@ -94,17 +88,6 @@ impl Compiled {
         let bytes = found_bytes();
         let seconds = (self.doubled.seconds() - read).max(0.0);
         reach(bytes, seconds, capacity, bandwidths).min(2.0 * whole.max(capacity))
-    }
-
-    /// The share of writing the exponentials of long rows that computing them hides, given the bandwidth of matrices of so
-    /// many bytes, and floating-point operations per second.
-    pub(super) fn hidden_write(&self, moved: &dyn Fn(f64) -> Bandwidth, functions: f64) -> f64 {
-        let cells = (WRITTEN_ROWS * LONG) as f64;
-        let bandwidth = moved(CELL_BYTES * cells);
-        let [read, write] = [bandwidth.read, bandwidth.write].map(|rate| CELL_BYTES * cells / rate);
-        let compute = UnaryOp::Exp.flops() * cells / functions;
-        let hideable = write.min(compute - read).max(f64::MIN_POSITIVE);
-        ((write + read.max(compute) - self.written.seconds()) / hideable).clamp(0.0, 1.0)
     }
 
     /// Seconds to start a run: what two products with a row of few values take besides their operations, at this many of
@@ -134,18 +117,9 @@ impl Compiled {
         (self.cell_row.seconds() - (3 * SHORT) as f64 / self.arithmetic.rate()).max(0.0)
     }
 
-    /// Seconds to visit a non-zero once more: what the second of two products takes.
+    /// Seconds to visit a non-zero once more, which takes no longer than the first time.
     pub(super) fn again_seconds(&self, non_zero: f64) -> f64 {
-        (self.two_visits.seconds() - non_zero).clamp(0.0, non_zero)
-    }
-
-    /// The share of the shorter of reading long rows, given the bandwidth of matrices of so many bytes, and computing on
-    /// them, at so many products per second of all threads, that the other hides.
-    pub(super) fn overlap(&self, moved: &dyn Fn(f64) -> Bandwidth, products: f64) -> f64 {
-        let bytes = CELL_BYTES * (LONG_ROWS * LONG) as f64;
-        let read = bytes / moved(bytes).read;
-        let compute = (4 * LONG_ROWS * LONG * COLUMNS) as f64 / products;
-        ((read + compute - self.long_rows.seconds()) / read.min(compute)).clamp(0.0, 1.0)
+        self.again.seconds().clamp(0.0, non_zero)
     }
 
     /// Seconds to fetch a cache line of a factor for a non-zero: what its product takes besides its visit, its share of the
@@ -185,13 +159,11 @@ pub(super) struct CompiledRounds {
     short_rows: Vec<f64>,
     cell_rows: Vec<f64>,
     sparse_rows: Vec<f64>,
-    two_visits: Vec<f64>,
+    again: Vec<f64>,
     gathered: Vec<f64>,
     factors: Vec<f64>,
-    long_rows: Vec<f64>,
     found: Vec<f64>,
     doubled: Vec<f64>,
-    written: Vec<f64>,
     compile: Vec<f64>,
 }
 
@@ -235,25 +207,18 @@ impl CompiledRounds {
         let rows = BLOCK_CELLS * threads;
         let seconds = (by_rows(&sparse_rows_script(rows))? - start - parallel).max(0.0);
         self.sparse_rows.push(seconds * threads as f64 / rows as f64);
-        let seconds = (by_rows(&many_non_zeros_script())? - start - parallel).max(0.0);
-        self.two_visits.push(seconds * threads as f64 / (MANY_ROWS * MANY_NON_ZEROS) as f64);
+        let [once, twice] = ["u", "rowMaxs(X)"].map(|value| by_rows(&many_non_zeros_script(value)));
+        self.again.push((twice? - once?) * threads as f64 / (MANY_ROWS * MANY_NON_ZEROS) as f64);
         let gathered = run(&fused_options, &gathered_script())?;
         let seconds = (per_operator(&gathered, FUSED)? - start - parallel).max(0.0);
         self.gathered.push(seconds * threads as f64 / (GATHERED_ROWS * GATHERED) as f64);
         let factors = run(&fused_options, &factors_script())?;
         let seconds = (per_operator(&factors, OUTER)? - start - parallel).max(0.0);
         self.factors.push(seconds * threads as f64 / (SIDE * FACTOR_NON_ZEROS) as f64);
-        let long_rows = run(&fused_options, &long_rows_script())?;
-        self.long_rows.push((per_operator(&long_rows, BY_ROWS)? - start - parallel).max(0.0));
         let found = run(&fused_options, &found_script(half_cache_rows()))?;
         self.found.push((per_operator(&found, FUSED)? - start - parallel).max(0.0));
-        let doubled = written_script(half_cache_rows(), FOUND_COLUMNS, "D = X * 2");
-        let exponentials = written_script(WRITTEN_ROWS, LONG, "D = exp(X)");
-        let written = [(doubled, DOUBLE, &mut self.doubled), (exponentials, EXPONENTIAL, &mut self.written)];
-        for (script, name, seconds) in written {
-            let statistics = run(&options(Mode::Base), &script)?;
-            seconds.push((per_operator(&statistics, name)? - start - parallel).max(0.0));
-        }
+        let doubled = run(&options(Mode::Base), &written_script(half_cache_rows()))?;
+        self.doubled.push((per_operator(&doubled, DOUBLE)? - start - parallel).max(0.0));
         self.compile.extend([&tiny, &chain].map(per_compilation));
         Ok(())
     }
@@ -272,13 +237,11 @@ impl CompiledRounds {
             short_row: Sample::of(self.short_rows.clone()),
             cell_row: Sample::of(self.cell_rows.clone()),
             sparse_row: Sample::of(self.sparse_rows.clone()),
-            two_visits: Sample::of(self.two_visits.clone()),
+            again: Sample::of(self.again.clone()),
             gathered: Sample::of(self.gathered.clone()),
             factors: Sample::of(self.factors.clone()),
-            long_rows: Sample::of(self.long_rows.clone()),
             found: Sample::of(self.found.clone()),
             doubled: Sample::of(self.doubled.clone()),
-            written: Sample::of(self.written.clone()),
             compile: Sample::of(self.compile.clone()),
         }
     }

@@ -5,7 +5,7 @@ use super::{CELL_BYTES, LEVELS, rounds::Probe};
 use crate::error::Error;
 use fuseline_ir::ops::{AggOp, BinaryOp, UnaryOp};
 use fuseline_ir::work::STRIP_BYTES;
-use fuseline_kernels::{self as operators, Density, KernelContext, Primitives, RandomParameters};
+use fuseline_kernels::{self as operators, Density, KernelContext, Operand, Primitives, RandomParameters};
 use fuseline_matrix::{Buffer, BufferPool, Csr, CsrRows, Dense, MatrixBlock};
 use fuseline_vecprims::{Form, Isa, Tile, TileMut, primitives};
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -20,8 +20,8 @@ const MEMORY_BYTES: f64 = 192e6;
 const MOST_BYTES: f64 = 1e9;
 /// Rows and columns of the factors of a matrix product.
 const PRODUCT: usize = 1000;
-/// Rows and columns of the matrix that is transposed.
-const TRANSPOSED: usize = 500;
+/// Rows and columns of the matrix that is transposed, which is beyond the caches of a core.
+const TRANSPOSED: [usize; 2] = [40_000, 100];
 /// Bytes that count as being in the cache that threads share, in second-level caches.
 const SHARED_FACTOR: f64 = 8.0;
 /// The functions that stand for all: those that scripts use most.
@@ -38,6 +38,9 @@ pub(super) const DENSER_STEP: usize = 7;
 const DENSER_ROWS: usize = 2048;
 /// Rows of the matrix that is filled in fresh memory, which is large enough to be mapped.
 const FRESH_ROWS: usize = 5120;
+/// Values of sparse matrices, and a bound between them.
+const VALUES: [f64; 2] = [0.5, 1.5];
+const BOUND: f64 = 1.0;
 /// Bytes of the smallest pages.
 const PAGE: f64 = 4096.0;
 
@@ -84,7 +87,7 @@ impl Kernels {
             streams: (0..threads).map(|_| Mutex::new(values(rows * ROW))).collect(),
             source: values(ROW),
             factors: [dense(PRODUCT, PRODUCT), dense(PRODUCT, PRODUCT)],
-            transposed: dense(TRANSPOSED, TRANSPOSED),
+            transposed: dense(TRANSPOSED[0], TRANSPOSED[1]),
             sparse: sparse(SPARSE_ROWS, ROW, SPARSE_STEP),
             denser: sparse(DENSER_ROWS, ROW, DENSER_STEP),
             vector: dense(ROW, 1),
@@ -187,7 +190,7 @@ impl Kernels {
     }
 
     fn transposition(&self) -> Probe<'_> {
-        Probe::rate("transposed cells", "G/s", (TRANSPOSED * TRANSPOSED) as f64, move || {
+        Probe::rate("transposed cells", "G/s", TRANSPOSED.iter().product::<usize>() as f64, move || {
             black_box(operators::transpose(&self.context(&self.recycled), &self.transposed));
         })
     }
@@ -240,18 +243,19 @@ impl Kernels {
         })
     }
 
-    /// The transpose of a sparse matrix, which is a new sparse matrix.
+    /// The non-zeros of a sparse matrix that are above a bound, of which there are half, as a new sparse matrix.
     fn store(&self) -> Probe<'_> {
-        by_non_zero("store of a non-zero", &self.sparse, move || self.transpose(&self.sparse))
+        by_non_zero("store of a non-zero", &self.sparse, move || self.compare(&self.sparse))
     }
 
-    /// The transpose of a sparse matrix with many non-zeros in a row.
+    /// Those of a sparse matrix with many non-zeros in a row.
     fn store_of_many(&self) -> Probe<'_> {
-        by_non_zero("store of one of many", &self.denser, move || self.transpose(&self.denser))
+        by_non_zero("store of one of many", &self.denser, move || self.compare(&self.denser))
     }
 
-    fn transpose(&self, sparse: &MatrixBlock) {
-        black_box(operators::transpose(&self.context(&self.recycled), sparse));
+    fn compare(&self, sparse: &MatrixBlock) {
+        let (context, bound) = (self.context(&self.recycled), Operand::Scalar(BOUND));
+        black_box(operators::binary(&context, BinaryOp::Greater, Operand::Matrix(sparse), bound).ok());
     }
 
     /// Filling a large matrix in memory of its own, by pages of 4096 bytes, however large those of its memory are.
@@ -290,7 +294,7 @@ fn sparse(rows: usize, cols: usize, step: usize) -> MatrixBlock {
         let first = (step - row * cols % step) % step;
         for column in (first..cols).step_by(step) {
             result.columns.push(column as u32);
-            result.values.push(0.5);
+            result.values.push(VALUES[result.values.len() % 2]);
         }
         result.lengths.push(result.columns.len() - before);
     }

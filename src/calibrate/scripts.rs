@@ -38,16 +38,10 @@ pub(super) const RANK: usize = 48;
 pub(super) const GATHERED_ROWS: usize = 5000;
 const GATHERED_COLUMNS: usize = 1000;
 pub(super) const GATHERED: usize = 10;
-/// Rows and values of each of a matrix beyond the caches of a core, and columns that it is multiplied with.
-pub(super) const LONG_ROWS: usize = 8000;
+/// Values of a long row.
 pub(super) const LONG: usize = 250;
-pub(super) const COLUMNS: usize = 4;
 /// Columns of a matrix that the cache which cores share holds in part.
 pub(super) const FOUND_COLUMNS: usize = 1000;
-/// How often it is read after another operator.
-const AGAIN: usize = 5;
-/// Rows of a matrix that is written.
-pub(super) const WRITTEN_ROWS: usize = 4000;
 /// Columns of a matrix of narrow rows, which are no whole registers.
 pub(super) const NARROW: usize = 10;
 /// Operations of [`arithmetic_rows_script`] on a cell.
@@ -103,11 +97,15 @@ pub(super) fn sparse_rows_script(rows: usize) -> String {
     chain_script(&format!("rand(rows={rows}, cols={FEW_COLUMNS}, sparsity={sparsity}, seed=1)"), rows, FEW_COLUMNS)
 }
 
-/// The products with rows of many non-zeros.
-pub(super) fn many_non_zeros_script() -> String {
+/// A product with rows of many non-zeros, each times a value of its row: one that is given, or one that another walk through
+/// these finds.
+pub(super) fn many_non_zeros_script(value: &str) -> String {
     let sparsity = MANY_NON_ZEROS as f64 / MANY_COLUMNS as f64;
-    let x = format!("rand(rows={MANY_ROWS}, cols={MANY_COLUMNS}, sparsity={sparsity}, seed=1)");
-    chain_script(&x, MANY_ROWS, MANY_COLUMNS)
+    format!(
+        "X = rand(rows={MANY_ROWS}, cols={MANY_COLUMNS}, sparsity={sparsity}, seed=1)\n\
+         u = rand(rows={MANY_ROWS}, cols=1, seed=3)\nw = rand(rows={MANY_COLUMNS}, cols=1, seed=2)\n\
+         for (i in 1:{REPEATS}) {{\n  v = (X * {value}) %*% w\n}}\n"
+    )
 }
 
 /// The sum of the products of non-zeros and cells of a dense matrix beyond the caches, each time after an operator that
@@ -134,32 +132,28 @@ pub(super) fn factors_script() -> String {
     )
 }
 
-/// Products with long rows, and of these with the results.
-pub(super) fn long_rows_script() -> String {
-    format!(
-        "X = rand(rows={LONG_ROWS}, cols={LONG}, seed=1)\nV = rand(rows={LONG}, cols={COLUMNS}, seed=2)\n\
-         for (i in 1:{FEW}) {{\n  V = t(X) %*% (X %*% V) / {LONG_ROWS}\n}}\n"
-    )
-}
-
 /// The rows of a matrix of half the cache that threads share, which is not measured beyond some size.
 pub(super) fn half_cache_rows() -> usize {
     const MOST_BYTES: f64 = 64e6;
     ((cache_bytes()[2] / 2.0).min(MOST_BYTES) / (CELL_BYTES * FOUND_COLUMNS as f64)).ceil() as usize
 }
 
-/// Reads a matrix that is found in a cache in part, a few times after an operator over some megabytes.
+/// Reads a matrix that is found in a cache in part, each time after an operator over matrices of its size: scripts mostly have
+/// several in play.
 pub(super) fn found_script(rows: usize) -> String {
-    let again = "  if (i > 0) {\n    s = sum(X * (X + i))\n  }\n".repeat(AGAIN);
     format!(
-        "X = rand(rows={rows}, cols={FOUND_COLUMNS}, seed=1)\nZ = rand(rows=2000, cols=500, seed=4)\n\
-         for (i in 1:{FEW}) {{\n  if (i > 0) {{\n    other = cumsum(Z)\n  }}\n{again}}}\n"
+        "X = rand(rows={rows}, cols={FOUND_COLUMNS}, seed=1)\nZ = rand(rows={rows}, cols={FOUND_COLUMNS}, seed=4)\n\
+         for (i in 1:{FEW}) {{\n  if (i > 0) {{\n    other = rev(Z)\n  }}\n\
+         \x20 if (i > 0) {{\n    s = sum(X * (X + i))\n  }}\n}}\n"
     )
 }
 
-/// Writes a matrix of long rows.
-pub(super) fn written_script(rows: usize, cols: usize, operator: &str) -> String {
-    format!("X = rand(rows={rows}, cols={cols}, seed=1)\nfor (i in 1:{FEW}) {{\n  {operator}\n}}\n")
+/// Writes a matrix of half the cache that threads share, each time after an operator over matrices of its size.
+pub(super) fn written_script(rows: usize) -> String {
+    format!(
+        "X = rand(rows={rows}, cols={FOUND_COLUMNS}, seed=1)\nfor (i in 1:{FEW}) {{\n\
+         \x20 if (i > 0) {{\n    other = rev(X)\n  }}\n  if (i > 0) {{\n    D = X * 2\n  }}\n}}\n"
+    )
 }
 
 /// Operations on rows one after the other, in the caches of a core.

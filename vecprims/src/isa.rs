@@ -55,9 +55,14 @@ impl Isa {
 
     /// Whether a result of so many bytes is best computed in a cache, part by part, and copied past it.
     pub fn streams(self, bytes: usize) -> bool {
+        self.streams_from().is_some_and(|least| bytes >= least)
+    }
+
+    /// The bytes from which on results are written past the caches, where any are.
+    pub fn streams_from(self) -> Option<usize> {
         // Lines that come in two halves are as fast to write through, without the copy.
         let writes_lines = self.lanes() * size_of::<f64>() >= LINE_BYTES;
-        writes_lines && bytes >= STREAMED
+        writes_lines.then_some(STREAMED)
     }
 
     /// The name, as options and plan-cache keys spell it.
@@ -120,5 +125,6 @@ mod tests {
         let sets = |bytes| Isa::ALL.iter().copied().filter(|isa| isa.streams(bytes)).collect::<Vec<_>>();
         assert_eq!(sets(STREAMED), [Isa::Avx512]);
         assert_eq!(sets(STREAMED - 1), []);
+        assert_eq!([Isa::Avx512, Isa::Avx2].map(Isa::streams_from), [Some(STREAMED), None]);
     }
 }

@@ -6,7 +6,7 @@ use super::vectors::Vectors;
 use super::work::{JOINED_ROW_START, MET_ROW_START, Work, is_column_aggregate, share_of_merge};
 use crate::cover::{ByPosition, Hops, Operator};
 use crate::facts::{Context, bytes_of, cells, sparsity, stored_non_zeros, stored_rows};
-use crate::hops::untransposed;
+use crate::hops::read_as;
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{HopId, HopOp};
 
@@ -82,8 +82,8 @@ impl SparseRows {
         if !self.takes(id) || !matches!(hop.op, HopOp::MatMul | HopOp::AggUnary(..) | HopOp::Reorg(_)) {
             return 1.0;
         }
-        let read = |input: HopId| untransposed(context.dag, input).unwrap_or(input);
-        let taken = hop.inputs.iter().map(|&input| read(input)).filter(|&input| self.stays_sparse(input));
+        let read = hop.inputs.iter().flat_map(|&input| read_as(context.dag, input));
+        let taken = read.filter(|&input| self.stays_sparse(input));
         taken.map(|input| self.share_of_value(context, input)).reduce(f64::max).unwrap_or(1.0)
     }
 
@@ -153,7 +153,7 @@ impl SparseRows {
     pub(super) fn lines_read(&self, context: &Context<'_>, operator: &Operator, id: HopId) -> f64 {
         let vectors = Vectors::of(context, operator);
         let of_vector = self.beside(context, operator, id, |main| vectors.belongs_to_columns(id, main));
-        let is_right = |through: HopId| untransposed(context.dag, through).unwrap_or(through) == id;
+        let is_right = |through: HopId| read_as(context.dag, through).any(|read| read == id);
         let rights = self.passes(context, operator).filter(|passes| !passes.is_sum && is_right(passes.through));
         let lines: f64 = rights.map(|passes| lines_of_row(context, passes.through)).sum();
         of_vector + lines * self.visited(context)

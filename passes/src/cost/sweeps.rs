@@ -1,11 +1,12 @@
 //! What Row operators go through anew for every unit of dense rows: the right sides of their products, the sums that products
-//! below a transpose add to, and sums by column.
+//! below a transpose add to, sums by column, and vectors with a value for each column.
 //!
 //! The paper's model reads each input once (section 4.3), which holds where these stay in the caches of a core. Beyond,
 //! each unit fetches them again from where they lie. Products of matrices by themselves go by larger blocks of rows, and do not.
 
 use super::product::{Passes, passes};
 use super::sparse_rows::SparseRows;
+use super::vectors::Vectors;
 use super::work::is_column_aggregate;
 use crate::cover::Operator;
 use crate::facts::{Context, SCALAR_BYTES, bytes_of};
@@ -18,6 +19,8 @@ use smallvec::SmallVec;
 pub struct Sweep {
     /// Its bytes.
     pub bytes: f64,
+    /// Bytes of what passes through the caches of a core between two of these times.
+    pub beside: f64,
     /// How often after the first time.
     pub times: f64,
     /// What it is.
@@ -33,20 +36,25 @@ pub enum Swept {
     Sums,
     /// A thread's own sums by column and vectors of a row, which are written, too.
     Vectors,
+    /// Vectors with a value for each column.
+    OfColumns,
 }
 
 impl Sweep {
     /// Seconds of so many threads that go through it, or through one each; none where it stays in the caches of a core.
     pub(super) fn seconds(&self, machine: &Machine, threads: f64) -> f64 {
-        let near = machine.caches[1].size;
-        if self.bytes <= near {
+        let (near, held) = (machine.caches[1].size, self.bytes + self.beside);
+        if held <= near {
             return 0.0;
         }
+        // Of a few vectors, each of which is done with before the next row, a part is still there.
+        let missing = || ((held - near) / near).min(1.0);
+        let read = || self.bytes / machine.bandwidth(self.bytes).read;
         let once = match self.of {
-            Swept::Factor => self.bytes / machine.bandwidth(self.bytes).read,
+            Swept::Factor => read(),
             Swept::Sums => self.seconds_of_own(machine, threads),
-            // Of a few vectors, each of which is done with before the next row, a part is still there.
-            Swept::Vectors => self.seconds_of_own(machine, threads) * ((self.bytes - near) / near).min(1.0),
+            Swept::Vectors => self.seconds_of_own(machine, threads) * missing(),
+            Swept::OfColumns => read() * missing(),
         };
         self.times * once
     }
@@ -88,7 +96,30 @@ pub(super) fn sums_by_column(
     let products = members().filter(|&id| is_product(id) && !is_column(id));
     let stored = laid_out.chain(members().filter_map(sum)).chain(products);
     let bytes = stored.map(|id| context.hop(id).size.cols.unwrap_or(0) as f64 * SCALAR_BYTES).sum();
-    Some(Sweep { bytes, times: 0.0, of: Swept::Vectors })
+    Some(Sweep { bytes, beside: 0.0, times: 0.0, of: Swept::Vectors })
+}
+
+/// The vectors with a value for each column that dense rows, or rows that are laid out, are multiplied with, cell by cell or in
+/// products.
+pub(super) fn vectors_of_columns(
+    context: &Context<'_>,
+    operator: &Operator,
+    sparse_rows: Option<&SparseRows>,
+) -> Option<Sweep> {
+    let by_bytes = |one: &&HopId, other: &&HopId| bytes_of(context, **one).total_cmp(&bytes_of(context, **other));
+    let rows = context.hop(*operator.inputs.iter().max_by(by_bytes)?).size;
+    if sparse_rows.is_some_and(|sparse| sparse.scattered(context, operator).next().is_none()) {
+        return None;
+    }
+    let vectors = Vectors::of(context, operator);
+    let is_right = |id: HopId| {
+        let right = |passes: Passes| !passes.is_sum && passes.through == id && context.hop(id).size.cols == Some(1);
+        operator.members.iter().any(|&member| dense_passes(context, member, sparse_rows).is_some_and(right))
+    };
+    let of_columns = operator.inputs.iter().filter(|&&id| vectors.belongs_to_columns(id, &rows) || is_right(id));
+    let bytes: f64 = of_columns.map(|&id| bytes_of(context, id)).sum();
+    let row = SCALAR_BYTES * rows.cols.unwrap_or(0) as f64;
+    (bytes > 0.0).then_some(Sweep { bytes, beside: row, times: 0.0, of: Swept::OfColumns })
 }
 
 /// What a product of dense rows and a matrix of several columns goes through.
@@ -98,7 +129,7 @@ fn sweep(context: &Context<'_>, id: HopId, sparse_rows: Option<&SparseRows>) -> 
         return None;
     }
     let of = if is_sum { Swept::Sums } else { Swept::Factor };
-    Some(Sweep { bytes: bytes_of(context, through), times: 0.0, of })
+    Some(Sweep { bytes: bytes_of(context, through), beside: 0.0, times: 0.0, of })
 }
 
 /// What a product of dense rows goes through. Rows that are computed for all columns are dense, however many zeros they have.

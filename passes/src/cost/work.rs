@@ -38,6 +38,10 @@ pub(super) const JOINED_ROW_START: f64 = 3.5;
 /// That of a row that meets rows of other matrices. Fitted.
 pub(super) const MET_ROW_START: f64 = 1.5;
 
+/// What bringing a non-zero to its row of a transpose costs besides storing it, in cells that a transposition of a dense matrix
+/// moves one by one. Set on one machine, for some thousand rows: among many more it is up to three times as much.
+const TRANSPOSED_IN_MOVES: f64 = 6.0;
+
 /// What an operator computes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Work {
@@ -111,9 +115,9 @@ impl Work {
     }
 
     /// Counts what it takes to form the transpose of a sparse matrix: its non-zeros are stored, by themselves where it is not the
-    /// result, and all its rows looked at.
+    /// result, each in another row than the one before, and all its rows looked at.
     pub(super) fn count_transpose(&mut self, formed: FormedTranspose, is_apart: bool) {
-        self.moved += formed.rows;
+        self.moved += formed.rows + TRANSPOSED_IN_MOVES * formed.non_zeros;
         if is_apart {
             self.moved += formed.non_zeros;
             self.stored += formed.non_zeros;

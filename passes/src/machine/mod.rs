@@ -422,7 +422,7 @@ impl Default for Machine {
                 line: 1e-9,
                 gather: 4e-9,
                 row: 8e-9,
-                store: 5e-9,
+                store: 3e-9,
                 store_row: 0.0,
             },
             start: StartCosts {

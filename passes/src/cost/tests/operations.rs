@@ -402,8 +402,8 @@ fn transposes_that_products_form_are_stored() {
     d.dag.hops[left].size = SizeInfo::with_nnz(100_000, 100_000, 5000);
     let vector = |members: &[HopId], inputs: &[HopId]| vector_of(&d.dag, None, members, inputs);
     let (alone, on_right) = (vector(&[xt], &[x]), vector(&[right], &[y, xt]));
-    assert_close(alone.work.moved, 1e5);
-    assert_close(on_right.work.moved, 1.5e5);
+    assert_close(alone.work.moved, 1e5 + 6.0 * 50_000.0);
+    assert_close(on_right.work.moved, 1.5e5 + 6.0 * 50_000.0);
     assert!(on_right.work.stored >= alone.work.stored && alone.work.stored == 50_000.0);
     assert!(vector(&[left], &[xt, y]).work.stored >= 50_000.0);
     assert_eq!(vector(&[by_rows], &[zt, z]).work.moved, 0.0);
@@ -448,10 +448,29 @@ fn what_makes_zeros_stores_a_pattern_of_its_own() {
     let mut d = Dag::default();
     let x = d.sparse("X", 1000, 1000, 10_000);
     let (rounded, roots) = (d.op(UnaryOp::Round, &[x]), d.op(UnaryOp::Sqrt, &[x]));
+    let (zero, half) = (d.number(0.0), d.number(0.5));
+    let [any, above] = [zero, half].map(|bound| d.op(BinaryOp::Greater, &[x, bound]));
     let stored = |template, member: HopId| vector_of(&d.dag, template, &[member], &[x]).work.stored;
     for template in [None, Some(TemplateType::Cell)] {
-        assert_eq!([rounded, roots].map(|member| stored(template, member)), [10_000.0, 0.0], "{template:?}");
+        assert_eq!([rounded, above].map(|member| stored(template, member)), [10_000.0; 2], "{template:?}");
+        assert_eq!([roots, any].map(|member| stored(template, member)), [0.0; 2], "{template:?}");
     }
+}
+
+/// What an operator reads has the same price whether it is the transpose of something or was read.
+#[test]
+fn transposed_sides_that_were_stored_are_fetched_from() {
+    let mut d = Dag::default();
+    let (x, u) = (d.sparse("X", 200, 100, 2000), d.read("u", 200, 1));
+    let (v, r) = (d.read("v", 100, 1), d.read("r", 1, 100));
+    let turned = d.t(r);
+    let priced = [v, turned].map(|right| {
+        let product = d.matmul(x, right);
+        let scaled = d.mult(product, u);
+        let vector = vector_of(&d.dag, Some(TemplateType::Row), &[product, scaled], &[x, right, u]);
+        (vector.inputs[1].lines, vector.work.non_zeros)
+    });
+    assert_eq!(priced, [(2000.0 * (1.0 + 0.3 / 8.0 * 1.0), 2000.0); 2]);
 }
 
 /// What has another value than zero elsewhere is computed for the non-zeros, and these are brought to their places then.
@@ -521,6 +540,19 @@ fn computation_hides_writes() {
     let between = terms(doubled, 1.0, 2e9);
     assert!(between.compute > between.read && between.compute < between.read + between.write, "{between:?}");
     assert_close(between.seconds(), between.write + between.read);
+}
+
+/// The least or the largest value of a row of cells takes longer to find than the sum.
+#[test]
+fn extremes_of_rows_take_longer_than_sums() {
+    let mut d = Dag::default();
+    let (x, y) = (d.read("X", 1000, 10), d.read("Y", 1000, 10));
+    let product = d.mult(x, y);
+    let rows = [AggOp::Sum, AggOp::Min, AggOp::Max].map(|op| {
+        let root = d.op((op, Direction::Row), &[product]);
+        vector_of(&d.dag, Some(TemplateType::Cell), &[product, root], &[x, y]).work.rows
+    });
+    assert_eq!(rows, [1000.0, 3500.0, 3500.0]);
 }
 
 /// A value for each row keeps registers from being filled with the cells of several rows.

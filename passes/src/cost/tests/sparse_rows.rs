@@ -395,6 +395,30 @@ fn sums_by_column_of_long_rows_leave_the_caches_of_a_core() {
     }
 }
 
+/// Long rows leave no room in the caches of a core for the vectors that they are multiplied with; those that stay sparse read
+/// few cells of these.
+#[test]
+fn long_rows_push_vectors_of_columns_out_of_the_caches_of_a_core() {
+    let sweep = |cols: u64, is_sparse: bool| {
+        let mut d = Dag::default();
+        let x = if is_sparse { d.sparse("X", 100, cols, 10 * cols) } else { d.read("X", 100, cols) };
+        let (r, v) = (d.read("r", 1, cols), d.read("v", cols, 1));
+        let scaled = d.mult(x, r);
+        let product = d.matmul(scaled, v);
+        let vector = vector_of(&d.dag, Some(TemplateType::Row), &[scaled, product], &[x, r, v]);
+        vector.sweeps.iter().find(|sweep| sweep.of == Swept::OfColumns).copied()
+    };
+    let mut machine = paper().machine;
+    machine.caches[1].size = 3.0 * 8.0 * 20_000.0;
+    for (cols, missing) in [(20_000, 0.0), (30_000, 0.5), (40_000, 1.0), (50_000, 1.0)] {
+        let vectors = sweep(cols, false).expect("two vectors");
+        let bytes = 2.0 * 8.0 * cols as f64;
+        assert!(vectors.bytes == bytes && vectors.times > 9.0, "{vectors:?}");
+        assert_close(vectors.seconds(&machine, 1.0), missing * vectors.times * bytes / 32e9);
+    }
+    assert_eq!(sweep(50_000, true), None);
+}
+
 /// Sums with several columns, too, though the rows that are added to them have few non-zeros: they are computed for all columns.
 #[test]
 fn rows_that_are_computed_for_all_columns_are_added_to_all_sums() {

@@ -20,6 +20,7 @@ use crate::facts::{
 };
 use crate::zeros::Zeros;
 use fuseline_ir::hop::{HopId, HopOp};
+use fuseline_ir::ops::{AggOp, Direction};
 use fuseline_ir::schedule::{Driver, Flow};
 use fuseline_ir::work;
 use fuseline_ir::{SizeInfo, Space};
@@ -35,6 +36,10 @@ const CELL_OF_TILE: f64 = 0.4;
 
 /// What a search of a sparse row costs, in visits of non-zeros. Set on one machine.
 const SEARCH_IN_VISITS: f64 = 24.0;
+
+/// What a row of cells costs of which the least or the largest is sought, relative to the machine's `start.row`, which is that of
+/// a sum: each step across the lanes of a register minds NaNs. Set on one machine.
+const EXTREME_ROW_START: f64 = 3.5;
 
 /// What repeating a value for a cell of its narrow row costs, in cells that a transposition moves one by one. Fitted.
 const REPEAT_IN_MOVES: f64 = 0.8;
@@ -197,12 +202,18 @@ impl<'a> CellPass<'a> {
         let (rows, values) = self.space.known_dims().unwrap_or_default();
         let work = &mut vector.work;
         work.runs = 0.0;
-        work.rows = rows as f64;
+        work.rows = rows as f64 * if self.seeks_extremes(context) { EXTREME_ROW_START } else { 1.0 };
         if is_narrow(context, self.operator, values) {
             work.row_cells = self.loops_beside(context) as f64 * cells(&self.space);
         } else {
             work.fill_by_row(values as f64);
         }
+    }
+
+    /// Whether the least or the largest value of each row is sought.
+    fn seeks_extremes(&self, context: &Context<'_>) -> bool {
+        let is_extreme = |op: &HopOp| matches!(op, HopOp::AggUnary(AggOp::Min | AggOp::Max, Direction::Row));
+        self.operator.members.iter().any(|&id| is_extreme(&context.hop(id).op))
     }
 
     /// The loops over the cells of narrow rows beside that which computes them: they repeat vectors, and aggregate what was

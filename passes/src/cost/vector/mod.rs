@@ -180,9 +180,16 @@ fn has_all_non_zeros_of(context: &Context<'_>, root: HopId, pattern: HopId) -> b
     stored_non_zeros(context, root) >= SHARED_PATTERN * stored_non_zeros(context, pattern)
 }
 
-/// Whether an operator makes zeros of non-zeros, which the pattern of its result leaves out.
+/// Whether an operator makes zeros of non-zeros, which the pattern of its result leaves out. What is compared with zero itself
+/// mostly does for none or for all of them.
 fn makes_zeros(context: &Context<'_>, id: HopId) -> bool {
-    matches!(context.hop(id).op, HopOp::Unary(op) if op.makes_zeros())
+    let hop = context.hop(id);
+    let is_zero = |&input: &HopId| context.dag.literal_f64(input) == Some(0.0);
+    match hop.op {
+        HopOp::Unary(op) => op.makes_zeros(),
+        HopOp::Binary(op) => op.makes_zeros() && !hop.inputs.iter().any(is_zero),
+        _ => false,
+    }
 }
 
 /// Whether rows of so many values are one run in the code of a fused operator.

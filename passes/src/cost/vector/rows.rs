@@ -7,11 +7,11 @@ use super::{
 use crate::cost::product::passes;
 use crate::cost::schedule::Scheduled;
 use crate::cost::sparse_rows::SparseRows;
-use crate::cost::sweeps::{Sweep, sums_by_column, swept};
+use crate::cost::sweeps::{Sweep, sums_by_column, swept, vectors_of_columns};
 use crate::cost::work::{Work, dense_flops, flops, fused_class, is_column_aggregate, product_share, row_cells, runs};
 use crate::cover::Operator;
 use crate::facts::{Context, SCALAR_BYTES, bytes_of, cells, has_short_rows, stored_non_zeros, stored_rows};
-use crate::hops::untransposed;
+use crate::hops::read_as;
 use crate::machine::OperationClass;
 use fuseline_ir::hop::{Hop, HopId, HopOp};
 use fuseline_ir::work;
@@ -204,13 +204,15 @@ impl Held {
         let sums: f64 = operator.roots.iter().filter_map(|&root| bytes_of_dense_sums(context, root)).sum();
         let mut sweeps = swept(context, operator, sparse_rows);
         sweeps.extend(sums_by_column(context, operator, sparse_rows));
+        sweeps.extend(vectors_of_columns(context, operator, sparse_rows));
         let largest = sweeps.iter().map(|sweep| sweep.bytes).fold(sums, f64::max);
         if largest * work::MAX_PARTIALS as f64 <= LARGE_SUMS {
             return Held { sweeps, private_sums: 0.0 };
         }
         let Some(scheduled) = Scheduled::of(context, operator) else { return Held { sweeps, private_sums: 0.0 } };
-        let units = scheduled.even_units();
-        sweeps.iter_mut().for_each(|sweep| sweep.times = units.saturating_sub(1) as f64);
+        // Rows of a sparse matrix are laid out one by one.
+        let passes = if sparse_rows.is_some() { scheduled.rows() } else { scheduled.even_units() };
+        sweeps.iter_mut().for_each(|sweep| sweep.times = passes.saturating_sub(1) as f64);
         Held { sweeps, private_sums: scheduled.private_sums(sums) }
     }
 }
@@ -226,7 +228,7 @@ fn is_element_wise(context: &Context<'_>, id: HopId, values: f64) -> bool {
 /// any product with it or aggregation of it.
 fn walks(context: &Context<'_>, members: &[HopId], is_read: impl Fn(HopId, HopId) -> bool) -> (f64, f64) {
     let walks = |&(id, hop): &(HopId, &Hop)| {
-        let mut read = hop.inputs.iter().map(|&input| untransposed(context.dag, input).unwrap_or(input));
+        let mut read = hop.inputs.iter().flat_map(|&input| read_as(context.dag, input));
         matches!(hop.op, HopOp::MatMul | HopOp::AggUnary(..)) && read.any(|input| is_read(id, input))
     };
     let is_wide = |(_, hop): &(HopId, &Hop)| hop.op == HopOp::MatMul && hop.size.cols.is_some_and(|cols| cols > 1);
