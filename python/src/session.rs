@@ -170,13 +170,11 @@ fn threads_of_environment() -> usize {
     variables.into_iter().find_map(number).unwrap_or(0)
 }
 
-/// Whether the environment has threads stay on a processor each, as it does for the libraries beside this one.
+/// Whether the environment has threads stay on a processor each. What it says of the threads of `OpenMP` does not count: these may have
+/// bound the thread that asks, and with it all that it starts.
 fn does_environment_pin() -> bool {
-    let is_pinning = |value: String| {
-        let first = value.split(',').next().unwrap_or_default().trim();
-        ["true", "close", "spread"].iter().any(|policy| first.eq_ignore_ascii_case(policy))
-    };
-    cfg!(target_os = "linux") && std::env::var("OMP_PROC_BIND").is_ok_and(is_pinning)
+    let is_set = |value: String| ["1", "true"].iter().any(|set| value.trim().eq_ignore_ascii_case(set));
+    cfg!(target_os = "linux") && std::env::var("FUSELINE_PIN_THREADS").is_ok_and(is_set)
 }
 
 /// The threads that computations take where no option says how many.

@@ -134,10 +134,10 @@ for task in os.listdir("/proc/self/task"):
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="no /proc")
-@pytest.mark.parametrize("policy, is_bound", [(None, False), ("false", False), ("TRUE", True), ("spread,close", True)])
-def test_the_environment_binds_threads_to_processors(policy, is_bound):
-    outside = {name: value for name, value in os.environ.items() if name != "OMP_PROC_BIND"}
-    chosen = {} if policy is None else {"OMP_PROC_BIND": policy}
+@pytest.mark.parametrize("value, is_bound", [(None, False), ("0", False), ("1", True), ("TRUE", True)])
+def test_the_environment_pins_threads_to_processors(value, is_bound):
+    outside = {name: value for name, value in os.environ.items() if name != "FUSELINE_PIN_THREADS"}
+    chosen = {} if value is None else {"FUSELINE_PIN_THREADS": value}
     found = subprocess.run(
         [sys.executable, "-c", BOUND], capture_output=True, text=True, check=True, env=outside | chosen
     )

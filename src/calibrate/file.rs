@@ -12,7 +12,7 @@ use std::path::Path;
 use thiserror::Error;
 
 /// The version of the format, and of what its numbers mean.
-const VERSION: u32 = 11;
+const VERSION: u32 = 12;
 
 /// The machine that was calibrated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
