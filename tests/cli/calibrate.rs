@@ -18,7 +18,7 @@ fn a_calibration_is_printed_kept_and_used() {
     }
     assert!(finished.stdout.ends_with("written to machine.json\n"), "{}", finished.stdout);
     let file: Value = serde_json::from_str(&folder.read("machine.json")).expect("calibrations are JSON");
-    assert_eq!(file["version"], 11);
+    assert_eq!(file["version"], 12);
     let bandwidth = file["machine"]["memory"]["read"].as_f64().expect("a rate");
     assert!((1e8..1e13).contains(&bandwidth), "{bandwidth}");
     let output = folder.script("print(sum(matrix(2, 3, 3) * 2))", &["--machine", "machine.json"]).quiet();
@@ -31,7 +31,7 @@ fn a_machine_that_is_asked_for_must_be_there() {
     assert!(message.starts_with("error: --machine missing.json: No such file"), "{message}");
     let folder = Folder::with("machine.json", "{\"version\": 99}");
     let message = folder.script("print(1)", &["--machine", "machine.json"]).message();
-    assert!(message.contains("it has version 99 of the format, not 11"), "{message}");
+    assert!(message.contains("it has version 99 of the format, not 12"), "{message}");
     let message = folder.run(&["calibrate", "--out", "machine.json/inside"]).message();
     assert!(message.starts_with("error: cannot create machine.json: "), "{message}");
     let message = folder.run(&["calibrate", "--rounds", "0"]).message();

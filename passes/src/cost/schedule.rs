@@ -146,11 +146,6 @@ impl Scheduled {
         self.schedule.even_units(self.rows, self.non_zeros, self.row_bytes)
     }
 
-    /// The rows that are gone through: of a sparse matrix those that have non-zeros, where others are passed over.
-    pub fn rows(&self) -> usize {
-        self.rows
-    }
-
     /// Strips, blocks and private sums.
     pub fn outline(&self) -> Outline {
         self.schedule.outline(self.rows, self.non_zeros, self.row_bytes)

@@ -14,6 +14,9 @@ use crate::machine::Machine;
 use fuseline_ir::hop::HopId;
 use smallvec::SmallVec;
 
+/// Bytes of rows from which on these and a few vectors beside them may not fit the caches of a core.
+const LONG_ROW: f64 = (1_u64 << 16) as f64;
+
 /// A matrix that an operator goes through again and again.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sweep {
@@ -106,8 +109,12 @@ pub(super) fn vectors_of_columns(
     operator: &Operator,
     sparse_rows: Option<&SparseRows>,
 ) -> Option<Sweep> {
-    let by_bytes = |one: &&HopId, other: &&HopId| bytes_of(context, **one).total_cmp(&bytes_of(context, **other));
-    let rows = context.hop(*operator.inputs.iter().max_by(by_bytes)?).size;
+    let sizes = operator.inputs.iter().map(|&id| context.hop(id).size).filter(|size| size.rows != Some(1));
+    let rows = sizes.max_by_key(|size| size.cols)?;
+    let row = SCALAR_BYTES * rows.cols.unwrap_or(0) as f64;
+    if row < LONG_ROW {
+        return None;
+    }
     if sparse_rows.is_some_and(|sparse| sparse.scattered(context, operator).next().is_none()) {
         return None;
     }
@@ -118,7 +125,6 @@ pub(super) fn vectors_of_columns(
     };
     let of_columns = operator.inputs.iter().filter(|&&id| vectors.belongs_to_columns(id, &rows) || is_right(id));
     let bytes: f64 = of_columns.map(|&id| bytes_of(context, id)).sum();
-    let row = SCALAR_BYTES * rows.cols.unwrap_or(0) as f64;
     (bytes > 0.0).then_some(Sweep { bytes, beside: row, times: 0.0, of: Swept::OfColumns })
 }
 

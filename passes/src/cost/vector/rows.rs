@@ -210,9 +210,8 @@ impl Held {
             return Held { sweeps, private_sums: 0.0 };
         }
         let Some(scheduled) = Scheduled::of(context, operator) else { return Held { sweeps, private_sums: 0.0 } };
-        // Rows of a sparse matrix are laid out one by one.
-        let passes = if sparse_rows.is_some() { scheduled.rows() } else { scheduled.even_units() };
-        sweeps.iter_mut().for_each(|sweep| sweep.times = passes.saturating_sub(1) as f64);
+        let units = scheduled.even_units();
+        sweeps.iter_mut().for_each(|sweep| sweep.times = units.saturating_sub(1) as f64);
         Held { sweeps, private_sums: scheduled.private_sums(sums) }
     }
 }
