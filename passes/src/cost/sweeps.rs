@@ -11,6 +11,7 @@ use super::work::is_column_aggregate;
 use crate::cover::Operator;
 use crate::facts::{Context, SCALAR_BYTES, bytes_of};
 use crate::machine::Machine;
+use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::HopId;
 use smallvec::SmallVec;
 
@@ -109,12 +110,10 @@ pub(super) fn vectors_of_columns(
     operator: &Operator,
     sparse_rows: Option<&SparseRows>,
 ) -> Option<Sweep> {
-    let sizes = operator.inputs.iter().map(|&id| context.hop(id).size).filter(|size| size.rows != Some(1));
-    let rows = sizes.max_by_key(|size| size.cols)?;
+    let sizes = operator.inputs.iter().map(|&id| &context.hop(id).size);
+    let is_long = |size: &&SizeInfo| size.cols.is_some_and(|cols| SCALAR_BYTES * cols as f64 >= LONG_ROW);
+    let rows = sizes.filter(is_long).filter(|size| size.rows != Some(1)).max_by_key(|size| size.cols)?;
     let row = SCALAR_BYTES * rows.cols.unwrap_or(0) as f64;
-    if row < LONG_ROW {
-        return None;
-    }
     if sparse_rows.is_some_and(|sparse| sparse.scattered(context, operator).next().is_none()) {
         return None;
     }
@@ -123,7 +122,7 @@ pub(super) fn vectors_of_columns(
         let right = |passes: Passes| !passes.is_sum && passes.through == id && context.hop(id).size.cols == Some(1);
         operator.members.iter().any(|&member| dense_passes(context, member, sparse_rows).is_some_and(right))
     };
-    let of_columns = operator.inputs.iter().filter(|&&id| vectors.belongs_to_columns(id, &rows) || is_right(id));
+    let of_columns = operator.inputs.iter().filter(|&&id| vectors.belongs_to_columns(id, rows) || is_right(id));
     let bytes: f64 = of_columns.map(|&id| bytes_of(context, id)).sum();
     (bytes > 0.0).then_some(Sweep { bytes, beside: row, times: 0.0, of: Swept::OfColumns })
 }

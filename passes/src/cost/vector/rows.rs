@@ -227,8 +227,8 @@ fn is_element_wise(context: &Context<'_>, id: HopId, values: f64) -> bool {
 /// any product with it or aggregation of it.
 fn walks(context: &Context<'_>, members: &[HopId], is_read: impl Fn(HopId, HopId) -> bool) -> (f64, f64) {
     let walks = |&(id, hop): &(HopId, &Hop)| {
-        let mut read = hop.inputs.iter().flat_map(|&input| read_as(context.dag, input));
-        matches!(hop.op, HopOp::MatMul | HopOp::AggUnary(..)) && read.any(|input| is_read(id, input))
+        let reads = |&input: &HopId| read_as(context.dag, input).any(|read| is_read(id, read));
+        matches!(hop.op, HopOp::MatMul | HopOp::AggUnary(..)) && hop.inputs.iter().any(reads)
     };
     let is_wide = |(_, hop): &(HopId, &Hop)| hop.op == HopOp::MatMul && hop.size.cols.is_some_and(|cols| cols > 1);
     let walking = || members.iter().map(|&id| (id, context.hop(id))).filter(walks);
