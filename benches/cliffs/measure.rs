@@ -168,13 +168,7 @@ impl Runner {
         for (mode, session) in self.sessions.iter().filter(|(mode, _)| [GEN, BASE].contains(mode)) {
             let mut script = prepared(session, &mut self.data, expression)?;
             script.execute(&mut std::io::sink())?;
-            let statistics = merged_statistics(&mut script, ROUNDS_OF_PREDICTIONS)?;
-            predictions.extend(statistics.heavy_hitters.into_iter().map(|(operator, hitter)| Prediction {
-                mode,
-                operator,
-                measured: hitter.seconds / f64::from(ROUNDS_OF_PREDICTIONS),
-                predicted: hitter.predicted_seconds / f64::from(ROUNDS_OF_PREDICTIONS),
-            }));
+            predictions.extend(operators_of(mode, &mut script, ROUNDS_OF_PREDICTIONS)?);
         }
         Ok(predictions)
     }
@@ -191,31 +185,34 @@ impl Runner {
                 }
             };
             script.execute_observed(&mut std::io::sink(), &mut observe)?;
-            let statistics = merged_statistics(&mut script, ROUNDS_OF_STATISTICS)?;
-            operators.push_str(&operators_text(mode, &statistics));
+            operators.push_str(&operators_text(mode, operators_of(mode, &mut script, ROUNDS_OF_STATISTICS)?));
         }
         Ok(printer.take() + &operators)
     }
 }
 
-/// What so many runs of a script that ran before did.
-fn merged_statistics(script: &mut PreparedScript<'_>, rounds: u32) -> Result<Statistics, Error> {
+/// The operators of a script that ran before, with what they take in a run: the mean of so many.
+fn operators_of(mode: &'static str, script: &mut PreparedScript<'_>, rounds: u32) -> Result<Vec<Prediction>, Error> {
     let mut statistics = Statistics::default();
     for _ in 0..rounds {
         statistics.merge(script.execute(&mut std::io::sink())?.statistics);
     }
-    Ok(statistics)
+    let in_a_run = |seconds: f64| seconds / f64::from(rounds);
+    let operators = statistics.heavy_hitters.into_iter().map(|(operator, hitter)| Prediction {
+        mode,
+        operator,
+        measured: in_a_run(hitter.seconds),
+        predicted: in_a_run(hitter.predicted_seconds),
+    });
+    Ok(operators.collect())
 }
 
 /// What the operators of a mode took in a run, the longest first.
-fn operators_text(mode: &str, statistics: &Statistics) -> String {
-    let mut operators: Vec<_> = statistics.heavy_hitters.iter().collect();
-    operators.sort_by(|(_, one), (_, other)| other.seconds.total_cmp(&one.seconds));
-    let microseconds = |seconds: f64| seconds * 1e6 / f64::from(ROUNDS_OF_STATISTICS);
+fn operators_text(mode: &str, mut operators: Vec<Prediction>) -> String {
+    operators.sort_by(|one, other| other.measured.total_cmp(&one.measured));
     let mut text = format!("  operators of {mode} in a run:\n");
-    for (name, operator) in operators {
-        let (measured, predicted) = (microseconds(operator.seconds), microseconds(operator.predicted_seconds));
-        text.push_str(&format!("    {name}: {measured:.0} us, predicted {predicted:.0} us\n"));
+    for Prediction { operator, measured, predicted, .. } in operators {
+        text.push_str(&format!("    {operator}: {:.0} us, predicted {:.0} us\n", 1e6 * measured, 1e6 * predicted));
     }
     text
 }

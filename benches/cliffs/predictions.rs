@@ -10,7 +10,7 @@ use std::fmt::Write;
 #[derive(Clone, Debug)]
 pub(crate) struct Prediction {
     pub(crate) mode: &'static str,
-    /// The operator as statistics name it: the kind of a basic operator, the template and the variant of a fused one.
+    /// The operator as statistics name it: the kind of a basic operator, the template of a fused one.
     pub(crate) operator: String,
     pub(crate) measured: f64,
     pub(crate) predicted: f64,

@@ -15,7 +15,7 @@ static ALLOWED: OnceLock<Processors> = OnceLock::new();
 pub struct Processors(Vec<usize>);
 
 impl Processors {
-    /// Those that this process may use.
+    /// The processors that this process may use.
     ///
     /// # Errors
     /// The operating system does not tell, or is not Linux.

@@ -248,7 +248,7 @@ impl Kernels {
         by_non_zero("store of a non-zero", &self.sparse, move || self.compare(&self.sparse))
     }
 
-    /// Those of a sparse matrix with many non-zeros in a row.
+    /// Half of the non-zeros of a sparse matrix with many in a row, as a new sparse matrix.
     fn store_of_many(&self) -> Probe<'_> {
         by_non_zero("store of one of many", &self.denser, move || self.compare(&self.denser))
     }
