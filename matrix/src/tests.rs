@@ -224,6 +224,24 @@ fn blocks_are_put_together_in_the_format_that_suits_all_of_them() {
     assert_eq!(formats, [false, false, false, false, false, false, true, true, true, true]);
 }
 
+/// Cells of which hardly any is not zero are passed over many at a time: none is lost, wherever it lies, and a zero of either sign
+/// is none.
+#[test]
+fn rare_non_zeros_are_found_wherever_they_lie() {
+    let pool = BufferPool::new(1 << 20);
+    let (rows, cols) = (3, 77);
+    for place in 0..cols {
+        let value = if place % 5 == 0 { f64::NAN } else { f64::MIN_POSITIVE / 2.0 };
+        let zero = |i: usize| if i == 0 { -0.0 } else { 0.0 };
+        let cells = Dense::from_fn(rows, cols, |i, j| if (i, j) == (1, place) { value } else { zero(i) });
+        let block = SuitedRows::new(&pool, cols, cells.values(), |_| panic!("few are not written"));
+        let matrix = SuitedRows::put_together(&pool, Dense::zeros(rows, cols), vec![block]);
+        let Layout::Sparse(csr) = matrix.layout() else { panic!("one of 231 cells makes a sparse matrix") };
+        assert_eq!((csr.row_offsets(), csr.columns()), (&[0, 0, 1, 1][..], &[place as u32][..]));
+        assert_eq!(csr.values()[0].to_bits(), value.to_bits());
+    }
+}
+
 /// The format changes at one and the same number of non-zeros, whichever it was before.
 #[test]
 fn the_number_of_non_zeros_decides_on_the_format() {

@@ -61,6 +61,9 @@ const FEW_RESULTS: usize = 2;
 /// Cells of the result of a range of columns, about: they stay in the second-level cache.
 const NEAR_CELLS: usize = 1 << 15;
 
+/// Cells of the result of a range of columns, at most, where ranges of rows would do: 1 MiB, a second-level cache.
+const FAR_CELLS: usize = 1 << 17;
+
 /// Cells of the left side for each of the result from which on `t(A) %*% B` adds up a result that no near cache holds. Measured
 /// with AVX-512.
 const CELLS_PER_FAR_SUM: usize = 64;
@@ -226,6 +229,8 @@ impl TransposedSparse {
         let per_row = non_zeros.checked_div(extents.inner).unwrap_or(0);
         let has_ranges = extents.cols >= FEWEST_BY_RANGE && !(few_pay && cells < FEWEST_CELLS_BY_RANGE);
         let most = if has_ranges { (per_row / FEWEST_IN_RANGE).min(MAX_PARTIALS) } else { 1 };
+        // Ranges that no second-level cache holds are no nearer than the results of two ranges of rows.
+        let most = if few_pay && cells.div_ceil(most.max(1)) > FAR_CELLS { 1 } else { most };
         match cells.div_ceil(NEAR_CELLS).min(most).max(1) {
             _ if ranges == 1 && few_pay => TransposedSparse::Adds(1),
             _ if paying > 1 => TransposedSparse::Adds(1 << paying.ilog2()),
@@ -302,8 +307,10 @@ mod tests {
     #[test]
     fn ranges_of_rows_have_as_many_results_as_their_non_zeros_pay_for() {
         let of = |cols| TransposedSparse::of(2_000_000, extents(100_000, 20_000, cols));
-        assert_eq!([1, 4, 8, 15].map(of), [16, 4, 2, 2].map(TransposedSparse::Adds));
-        assert_eq!([16, 24].map(of), [6, 6].map(TransposedSparse::Columns));
+        assert_eq!([1, 4, 8, 15, 16, 24].map(of), [16, 4, 2, 2, 2, 2].map(TransposedSparse::Adds));
+        // Twelve ranges of columns, of which each stays in a second-level cache, are better than two results.
+        let of = |rows| TransposedSparse::of(2_000_000, extents(rows, 10_000, 16));
+        assert_eq!([98_304, 98_305].map(of), [TransposedSparse::Columns(12), TransposedSparse::Adds(2)]);
         assert_eq!(TransposedSparse::of(400, extents(1600, 16, 1)), TransposedSparse::Adds(1));
         let few =
             [100_000, 50_000, 49_999].map(|non_zeros| TransposedSparse::of(non_zeros, extents(100_000, 100_000, 1)));
@@ -317,7 +324,7 @@ mod tests {
         let wide = extents(100_000, 20_000, 16);
         assert_eq!(
             [0, 200_000, 2_000_000].map(|non_zeros| TransposedSparse::of(non_zeros, wide)),
-            [TransposedSparse::Columns(1), TransposedSparse::Columns(1), TransposedSparse::Columns(6)]
+            [TransposedSparse::Columns(1), TransposedSparse::Columns(1), TransposedSparse::Adds(2)]
         );
         // Two results of 320,000 cells stay near enough, unless there is too little to add to them.
         let of = |non_zeros, cols| TransposedSparse::of(non_zeros, extents(20_000, 2000, cols));

@@ -58,8 +58,9 @@ unsafe fn for_short_chunk<V: Vector, B: ChunkBody<V>>(len: usize, body: &B) {
     }
 }
 
-/// As [`for_each_chunk`], with a register of just as many lanes as there are values, if there is one. A masked register
-/// reaches over the values behind its own: it straddles cache lines, and waits for stores there.
+/// As [`for_each_chunk`], with a register of just as many lanes as there are values, if there is one, and without masks where there
+/// are whole registers. A masked register reaches over the values behind its own: it straddles cache lines, and waits for stores
+/// there. What was stored under a mask, be it all ones, some processors load again only when the cache has it.
 #[inline(always)]
 pub(crate) unsafe fn for_each_fitting_chunk<V: Vector, B>(len: usize, body: &B)
 where
@@ -75,10 +76,42 @@ where
                 0,
                 [<V::Narrow as Vector>::Narrow::first(0)],
             );
+        } else if len.is_multiple_of(V::LANES) {
+            for_each_whole_chunk::<V, B>(len, body);
         } else {
             for_each_chunk::<V, B>(len, body);
         }
     }
+}
+
+/// Cuts `0..len`, whole registers, into chunks of eight and of fewer, none of them masked.
+#[inline(always)]
+unsafe fn for_each_whole_chunk<V: Vector, B: ChunkBody<V>>(len: usize, body: &B) {
+    let mut start = 0;
+    // SAFETY: the chunks lie within the caller's `len`.
+    unsafe {
+        while start < len {
+            let registers = (len - start) / V::LANES;
+            let taken = match registers {
+                0 => break,
+                1 => run_whole::<V, B, 1>(body, start),
+                2 => run_whole::<V, B, 2>(body, start),
+                3 | 6 => run_whole::<V, B, 3>(body, start),
+                4 | 7 => run_whole::<V, B, 4>(body, start),
+                5 => run_whole::<V, B, 5>(body, start),
+                _ => run_whole::<V, B, 8>(body, start),
+            };
+            start += taken * V::LANES;
+        }
+    }
+}
+
+/// Runs a chunk of `I` whole registers, and gives their number.
+#[inline(always)]
+unsafe fn run_whole<V: Vector, B: ChunkBody<V>, const I: usize>(body: &B, start: usize) -> usize {
+    // SAFETY: passed on to the caller.
+    unsafe { body.run::<I, false>(start, [V::first(0); I]) };
+    I
 }
 
 /// The registers of a masked chunk of `I` that are full at least: plain loads are the faster ones, and the only ones that
