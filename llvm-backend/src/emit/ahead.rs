@@ -17,14 +17,17 @@ const VALUES_AHEAD: u64 = 1024;
 const SECOND_LEVEL: u64 = 2;
 
 impl<'ctx> Emitter<'_, 'ctx> {
-    /// What a loop with these inputs asks for: later rows of the vectors that come from memory, and in dense Outer units the next
-    /// unit's cells. The hardware's prefetchers go on only while they are used: masked loads teach them nothing, and memory
+    /// What a loop with these inputs asks for: later rows of the vectors and of the tiles of cells that come from memory, and in
+    /// dense Outer units the next unit's cells. The hardware's prefetchers go on only while they are used: masked loads teach them nothing, and memory
     /// would have nothing to do while the values of a tile are multiplied, or products computed.
     pub(super) fn ahead(&mut self, fused: &FusedLoop, inputs: &[LoopInput<'ctx>]) -> Emit<Vec<InputAhead<'ctx>>> {
         let mut ahead = Vec::new();
         for &LoopInput { node, view } in inputs {
             let distance = match (fused.extent, &self.plan.nodes[node]) {
                 (Extent::Vector(_), CNode::Main | CNode::SideRow(..)) => self.rows_ahead(view.row_stride)?,
+                (Extent::Cells, CNode::Main | CNode::SideCell(_)) if self.goes_row_by_row() => {
+                    self.rows_ahead(view.row_stride)?
+                }
                 (Extent::Cells, CNode::Main | CNode::SideCell(_)) if self.plan.space() == Space::Factors => {
                     self.number(Fact::NextUnit)?
                 }
@@ -33,6 +36,11 @@ impl<'ctx> Emitter<'_, 'ctx> {
             ahead.push(InputAhead { node, distance });
         }
         Ok(ahead)
+    }
+
+    /// Whether an operator over cells has tiles of rows, each of which ends by itself.
+    pub(super) fn goes_row_by_row(&self) -> bool {
+        self.plan.space() == Space::Cells && (self.plan.keeps_rows() || self.plan.keeps_columns())
     }
 
     /// Asks for the cache line of an address, live or not, into the second-level cache and those behind it.

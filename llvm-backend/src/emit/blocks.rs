@@ -4,9 +4,10 @@
 //!
 //! The code of the rest is one register wide, so that a loop's operations are emitted for one block and one register
 //! more, and short rows take as many steps as they have registers. Its first step belongs to the first accumulator of
-//! each reduction; accumulators move up by one after each step, and go full circle before the row ends. Where a few
-//! operations are reduced row by row the moves would take longer than these: there each whole register of the rest has
-//! code of its own, and the part of one at the end, whose accumulator depends on how many these are, is computed first.
+//! each reduction; accumulators move up by one after each step, and go full circle before the row ends. Where rows of a few
+//! operations end one after the other, the moves would take longer than these, and masks teach the hardware's prefetchers nothing:
+//! there each whole register of the rest has code of its own, and the part of one at the end, whose accumulator depends on how
+//! many these are, is computed first.
 
 use super::conditions::known;
 use super::loops::{LinesAhead, Loop, Row, Source};
@@ -175,29 +176,46 @@ impl<'ctx> Loop<'_, 'ctx> {
         cells: Cells<'ctx>,
         into: Accumulators<'_, 'ctx>,
     ) -> Emit<()> {
-        let values = self.store_step(emitter, row, cells)?;
-        self.reduce_step(emitter, &values, cells.mask, into)
+        self.steps(emitter, row, &[cells], into)
     }
 
-    /// One register of cells: their values, of which those that the loop writes are stored.
-    fn store_step(
+    /// Registers of cells, computed side by side, each taken into the next register of each reduction's accumulators.
+    fn steps(
         &self,
         emitter: &mut Emitter<'_, 'ctx>,
         row: &Row<'ctx>,
-        cells: Cells<'ctx>,
-    ) -> Emit<HashMap<CNodeId, VectorValue<'ctx>>> {
-        self.ask_ahead(emitter, row, cells.first)?;
-        let values = self.compute(emitter, row, cells)?;
-        for (write, &begin) in self.writes.iter().zip(&row.writes) {
-            let address = emitter.offset(begin, cells.first)?;
-            let mut value = values[&write.value];
-            if let Some(agg) = write.merge {
-                let old = emitter.load_register(address, cells.mask)?;
-                value = emitter.accumulate(agg, old, value, None)?;
-            }
-            emitter.store_register(address, value, cells.mask)?;
+        cells: &[Cells<'ctx>],
+        into: Accumulators<'_, 'ctx>,
+    ) -> Emit<()> {
+        let Accumulators { registers, part: first } = into;
+        for (offset, (values, cells)) in self.store_steps(emitter, row, cells)?.iter().zip(cells).enumerate() {
+            let into = Accumulators { registers: &mut *registers, part: first + offset };
+            self.reduce_step(emitter, values, cells.mask, into)?;
         }
-        Ok(values)
+        Ok(())
+    }
+
+    /// Registers of cells: their values, of which those that the loop writes are stored.
+    fn store_steps(
+        &self,
+        emitter: &mut Emitter<'_, 'ctx>,
+        row: &Row<'ctx>,
+        cells: &[Cells<'ctx>],
+    ) -> Emit<Vec<HashMap<CNodeId, VectorValue<'ctx>>>> {
+        cells.iter().try_for_each(|cells| self.ask_ahead(emitter, row, cells.first))?;
+        let computed = self.compute(emitter, row, cells)?;
+        for (values, cells) in computed.iter().zip(cells) {
+            for (write, &begin) in self.writes.iter().zip(&row.writes) {
+                let address = emitter.offset(begin, cells.first)?;
+                let mut value = values[&write.value];
+                if let Some(agg) = write.merge {
+                    let old = emitter.load_register(address, cells.mask)?;
+                    value = emitter.accumulate(agg, old, value, None)?;
+                }
+                emitter.store_register(address, value, cells.mask)?;
+            }
+        }
+        Ok(computed)
     }
 
     /// Takes the values of one register of cells into one register of each reduction's accumulators.
@@ -216,31 +234,34 @@ impl<'ctx> Loop<'_, 'ctx> {
         Ok(())
     }
 
-    /// One register of every value of the loop.
+    /// Registers of every value of the loop, for each of some registers of cells: value after value for all of them.
     fn compute(
         &self,
         emitter: &mut Emitter<'_, 'ctx>,
         row: &Row<'ctx>,
-        cells: Cells<'ctx>,
-    ) -> Emit<HashMap<CNodeId, VectorValue<'ctx>>> {
-        let mut values = HashMap::new();
+        cells: &[Cells<'ctx>],
+    ) -> Emit<Vec<HashMap<CNodeId, VectorValue<'ctx>>>> {
+        let mut uniform = HashMap::new();
         for (&id, source) in &row.sources {
             if let Source::Uniform(value) = source {
-                values.insert(id, *value);
+                uniform.insert(id, *value);
             }
         }
+        let mut computed = vec![uniform; cells.len()];
         for &id in self.inputs.iter().map(|input| &input.node).chain(&self.fused.nodes) {
-            let value = match row.sources.get(&id) {
-                Some(source) => emitter.read(source, cells)?,
-                None => {
-                    let operands: Vec<VectorValue<'ctx>> =
-                        emitter.plan.nodes[id].operands().iter().map(|operand| values[operand]).collect();
-                    emitter.element_wise(id, &operands)?
-                }
-            };
-            values.insert(id, value);
+            for (values, &cells) in computed.iter_mut().zip(cells) {
+                let value = match row.sources.get(&id) {
+                    Some(source) => emitter.read(source, cells)?,
+                    None => {
+                        let operands: Vec<VectorValue<'ctx>> =
+                            emitter.plan.nodes[id].operands().iter().map(|operand| values[operand]).collect();
+                        emitter.element_wise(id, &operands)?
+                    }
+                };
+                values.insert(id, value);
+            }
         }
-        Ok(values)
+        Ok(computed)
     }
 }
 
@@ -277,18 +298,24 @@ impl<'ctx> LongRow<'_, '_, 'ctx> {
         self.rest(emitter, Rest { first: whole, count }, &registers(&tail_phis))
     }
 
-    /// 32 lanes from a cell of the row on.
+    /// 32 lanes from a cell of the row on. What calls one function after the other calls each for all lanes: where all calls
+    /// for one register came first, each would wait for the one before.
     fn full_lanes(
         &self,
         emitter: &mut Emitter<'_, 'ctx>,
         first: IntValue<'ctx>,
         mut reduced: Vec<VectorValue<'ctx>>,
     ) -> Emit<Vec<VectorValue<'ctx>>> {
+        let mut cells = Vec::new();
         for part in 0..emitter.parts() {
             let lane = part as u32 * emitter.lanes();
-            let cell = emitter.builder.build_int_add(first, emitter.index(lane.into()), "")?;
-            let cells = Cells { first: cell, mask: None };
-            self.inner.step(emitter, self.row, cells, Accumulators { registers: &mut reduced, part })?;
+            let first = emitter.builder.build_int_add(first, emitter.index(lane.into()), "")?;
+            cells.push(Cells { first, mask: None });
+        }
+        let side_by_side = if self.inner.fused.functions(emitter.plan) > 1 { cells.len() } else { 1 };
+        for (number, cells) in cells.chunks(side_by_side).enumerate() {
+            let into = Accumulators { registers: &mut reduced, part: number * side_by_side };
+            self.inner.steps(emitter, self.row, cells, into)?;
         }
         Ok(reduced)
     }
@@ -339,7 +366,7 @@ impl<'ctx> LongRow<'_, '_, 'ctx> {
     ) -> Emit<Vec<Edge<'ctx>>> {
         let whole_cells = emitter.builder.build_int_sub(rest.count, last.count, "")?;
         let cell = emitter.builder.build_int_add(rest.first, whole_cells, "")?;
-        let values = self.inner.store_step(emitter, self.row, Cells { first: cell, mask: Some(last) })?;
+        let values = self.inner.store_steps(emitter, self.row, &[Cells { first: cell, mask: Some(last) }])?;
         let mut reduced = initial.to_vec();
         let mut ends = Vec::new();
         for part in 0..emitter.parts() {
@@ -352,7 +379,12 @@ impl<'ctx> LongRow<'_, '_, 'ctx> {
                 emitter.builder.position_at_end(end);
             }
             let mut with_last = reduced.clone();
-            self.inner.reduce_step(emitter, &values, Some(last), Accumulators { registers: &mut with_last, part })?;
+            self.inner.reduce_step(
+                emitter,
+                &values[0],
+                Some(last),
+                Accumulators { registers: &mut with_last, part },
+            )?;
             ends.push(Edge { values: with_last, from: emitter.current_block() });
             emitter.builder.build_unconditional_branch(self.done)?;
             if let Some(register) = register {

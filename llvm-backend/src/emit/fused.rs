@@ -97,9 +97,9 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let (rows, length) = self.trip(fused)?;
         let has_short_form = self.has_short_form(fused);
         let short_rows = if has_short_form { Some(self.lanes_before(length)?) } else { None };
-        let reduces_rows = reductions.len() > unit_reductions;
+        let ends_with_rows = reductions.len() > unit_reductions || self.goes_row_by_row();
         let last_lanes =
-            if reduces_rows && self.computes_little(fused) { Some(self.lanes_of_last(length)?) } else { None };
+            if ends_with_rows && self.computes_little(fused) { Some(self.lanes_of_last(length)?) } else { None };
         let ahead = self.ahead(fused, &inputs)?;
         Ok(Loop {
             fused,

@@ -53,7 +53,12 @@ impl FusedLoop {
 
     /// Whether values go through a function such as `exp`.
     fn has_functions(&self, plan: &CPlan) -> bool {
-        self.nodes.iter().any(|&id| is_function(&plan.nodes[id]))
+        self.functions(plan) > 0
+    }
+
+    /// How many functions such as `exp` the loop computes of each value.
+    pub(crate) fn functions(&self, plan: &CPlan) -> usize {
+        self.nodes.iter().filter(|&&id| is_function(&plan.nodes[id])).count()
     }
 
     /// Whether what is stored or aggregated has a value for each cell, in the loop or where it lies.
