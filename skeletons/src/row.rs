@@ -20,6 +20,9 @@ use fuseline_ir::cplan::{COutput, RowType, Variant};
 use fuseline_matrix::{Buffer, Csr, CsrRows, Dense, MatrixBlock};
 use smallvec::SmallVec;
 
+/// Cells of a result for each non-zero of a main input, at most, for which there is room before they are known not to be few.
+const ROOM_OF_NON_ZERO: usize = 64;
+
 /// Executes a Row plan.
 pub(crate) fn execute(operator: &Operator<'_>) -> Result<MatrixBlock, SkeletonError> {
     let visited = operator.visited();
@@ -67,7 +70,7 @@ impl<'a> Row<'a> {
             return Ok(self.sparse_rows(visited, cols));
         }
         cells(self.operator.binding.fit.rows, cols)?;
-        if self.visited.is_none() && self.may_leave_few(cols) {
+        if self.skipped_rows() < self.operator.binding.fit.rows && self.may_leave_few(cols) {
             return Ok(self.suited_rows(cols));
         }
         let work = self.operator.work(self.visited);
@@ -92,12 +95,44 @@ impl<'a> Row<'a> {
 
     /// One output row for each row, in the format that suits the number of non-zeros.
     fn suited_rows(&self, cols: usize) -> MatrixBlock {
-        let work = self.operator.work(None);
-        let heights = (0..work.len()).map(|block| work.block_rows(block).len());
+        let work = self.operator.work(self.visited);
+        let spanned = |block| match self.visited {
+            Some(visited) => visited.spanned(work.block_rows(block)),
+            None => work.block_rows(block),
+        };
+        let heights = (0..work.len()).map(|block| spanned(block).len());
         let dims = [self.operator.binding.fit.rows, cols];
-        suited_rows(self.operator, dims, heights, |workspace, block, cells| {
-            self.run_units(&work, workspace, block, Write::Through, cells);
+        suited_rows(self.operator, dims, heights, |workspace, block, cells| match self.visited {
+            Some(visited) if visited.listed().is_some() => {
+                cells.fill(0.0);
+                self.run_visited(&work, workspace, block, visited, |number, row| {
+                    cells[(number - spanned(block).start) * cols..][..cols].copy_from_slice(row);
+                });
+            }
+            _ => self.run_units(&work, workspace, block, Write::Through, cells),
         })
+    }
+
+    /// Computes the visited rows of a block, each of which `take` is given with its number.
+    fn run_visited(
+        &self,
+        work: &Work<'_>,
+        workspace: &mut Workspace,
+        block: usize,
+        visited: &VisitedRows<'_>,
+        mut take: impl FnMut(usize, &[f64]),
+    ) {
+        let cols = self.outputs[0].cells_per_row();
+        work.for_each_unit(block, |unit| {
+            let rows = unit.rows();
+            let layout = &mut workspace.layout;
+            let mut buffer = std::mem::replace(&mut layout.output, Buffer::zeroed(0));
+            let values = self.operator.reserve(&mut buffer, rows.len() * cols);
+            self.operator.genexec(layout, unit, &mut [Output { values: &mut *values, row_stride: cols }]);
+            let numbers = visited.numbers(rows);
+            values.chunks_exact(cols).enumerate().for_each(|(r, cells)| take(numbers.get(r), cells));
+            layout.output = buffer;
+        });
     }
 
     /// Computes the rows of a block.
@@ -117,17 +152,15 @@ impl<'a> Row<'a> {
         binding.fit.positions.contains(binding.plan.outputs[0].node())
     }
 
-    /// Whether a result of so many columns is best built sparse: it is as sparse as the main input, or most of its rows
-    /// are not visited.
+    /// Whether a result of so many columns is best built sparse: most of its rows are not visited, or the main input is so sparse
+    /// that room for all cells would be many times its size.
     fn has_sparse_result(&self, visited: &VisitedRows<'_>, cols: usize) -> bool {
-        let plan = self.operator.binding.plan;
-        let expected = match plan.variant {
-            Variant::Row(RowType::NoAgg) => visited.csr().nnz(),
-            _ => visited.len().saturating_mul(cols),
-        };
+        let (plan, csr, cells) = (self.operator.binding.plan, visited.csr(), visited.len().saturating_mul(cols));
+        let is_stored = plan.variant == Variant::Row(RowType::NoAgg);
+        let expected = if is_stored && csr.nnz() < cells / ROOM_OF_NON_ZERO { csr.nnz() } else { cells };
         plan.sparse_safe
             && u32::try_from(cols).is_ok()
-            && MatrixBlock::best_format(visited.csr().rows(), cols, expected).is_sparse()
+            && MatrixBlock::best_format(csr.rows(), cols, expected).is_sparse()
     }
 
     /// One output row for each row, of which the zeros are left out unit by unit.
@@ -136,17 +169,8 @@ impl<'a> Row<'a> {
         let blocks = self.operator.run(vec![(); work.len()], |workspace, block, ()| {
             let spanned = visited.spanned(work.block_rows(block));
             let mut out = CsrRows::of_empty_rows(spanned.len());
-            work.for_each_unit(block, |unit| {
-                let rows = unit.rows();
-                let layout = &mut workspace.layout;
-                let mut buffer = std::mem::replace(&mut layout.output, Buffer::zeroed(0));
-                let values = self.operator.reserve(&mut buffer, rows.len() * cols);
-                self.operator.genexec(layout, unit, &mut [Output { values: &mut *values, row_stride: cols }]);
-                let numbers = visited.numbers(rows.clone());
-                for (r, cells) in values.chunks_exact(cols).enumerate() {
-                    out.lengths[numbers.get(r) - spanned.start] = push_nonzeros(&mut out, cells);
-                }
-                layout.output = buffer;
+            self.run_visited(&work, workspace, block, visited, |number, cells| {
+                out.lengths[number - spanned.start] = push_nonzeros(&mut out, cells);
             });
             out
         });

@@ -373,3 +373,22 @@ fn rows_of_low_rank_products_are_computed_where_they_are_used() {
         }
     }
 }
+
+/// What is computed for all columns of the rows that have non-zeros lies where these rows are: dense rows between empty ones, and
+/// few of them in a result that is sparse.
+#[test]
+fn rows_between_empty_ones_are_laid_out_where_they_belong() {
+    let v = dense(10, 1, |i, _| i as f64 - 4.5);
+    for filled in [2, 3, 29] {
+        let cell = |i: usize, j: usize| if i % filled == 1 && (i + 3 * j) % 4 == 0 { mixed(i, j) } else { 0.0 };
+        check_lines(
+            &[
+                "%2 = matmul %0, %1 : f64[1300x1]",
+                "%3 = sigmoid %0 : f64[1300x10]",
+                "%4 = mult %3, %2 : f64[1300x10]",
+                "write \"o\" %4",
+            ],
+            &[("X", &csr(1300, 10, cell)), ("v", &v)],
+        );
+    }
+}
