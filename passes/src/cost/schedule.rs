@@ -275,7 +275,11 @@ impl Members<'_> {
         let by_position = self.by_position.as_ref();
         let is_laid_out = |id: &HopId| by_position.is_some_and(|found| found.laid_out.contains(id));
         let lies_by_position = |id: &HopId| by_position.is_some_and(|found| found.contains(*id)) && !is_laid_out(id);
-        let is_value = |id: &&HopId| !operator.roots.contains(*id) || !self.accumulates(**id);
+        let is_value = |id: &&HopId| match operator.roots.contains(*id) {
+            true => !self.accumulates(**id),
+            // A transpose inside of an operator is read through.
+            false => !matches!(context.hop(**id).op, HopOp::Reorg(_)),
+        };
         let members = operator.members.iter().filter(|&id| !lies_by_position(id)).filter(is_value).map(computed);
         let sides = operator.inputs.iter().filter(|&id| *id != main && !lies_by_position(id)).map(by_row);
         let main_cols = by_row(&main);

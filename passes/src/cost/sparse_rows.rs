@@ -2,6 +2,7 @@
 
 use super::outer::TRANSFERS_OF_SUMS;
 use super::product::{Passes, lines_of_row, passes};
+use super::schedule::Scheduled;
 use super::vectors::Vectors;
 use super::work::{JOINED_ROW_START, MET_ROW_START, Work, is_column_aggregate, share_of_merge};
 use crate::cover::{ByPosition, Hops, Operator};
@@ -13,10 +14,20 @@ use fuseline_ir::hop::{HopId, HopOp};
 /// What passing over a row without non-zeros costs, relative to beginning one: its offsets are looked at. Set on one machine.
 const EMPTY_ROW: f64 = 0.125;
 
+/// The share of rows with non-zeros, where they were spread evenly, below which it matters that the others are left out.
+const FEW_OCCUPIED: f64 = 0.5;
+
 /// The beginnings of rows that an operator pays for each row of the matrix at whose non-zeros it goes: some of its rows may have none.
 pub(super) fn begun_share(context: &Context<'_>, main: HopId) -> f64 {
     let occupied = (stored_non_zeros(context, main) / stored_rows(context, main).max(1.0)).min(1.0);
     occupied + EMPTY_ROW * (1.0 - occupied)
+}
+
+/// The share of the rows of the matrix at whose non-zeros an operator goes that have some, and none is computed for others.
+fn visited_rows(context: &Context<'_>, operator: &Operator, main: HopId) -> f64 {
+    let occupied = stored_non_zeros(context, main) / stored_rows(context, main).max(1.0);
+    let leaves_out = || Scheduled::of(context, operator).is_some_and(|scheduled| scheduled.schedule.skips_empty_rows);
+    if occupied < FEW_OCCUPIED && leaves_out() { occupied } else { 1.0 }
 }
 
 /// The sparse rows of an operator.
@@ -26,6 +37,8 @@ pub(super) struct SparseRows {
     /// The share of its cells that is visited: those that are stored, of it or of what is joined with it; all where rows are
     /// laid out.
     pub(super) share: f64,
+    /// The share of the rows of the main input that is visited.
+    visited_rows: f64,
 }
 
 impl SparseRows {
@@ -39,7 +52,8 @@ impl SparseRows {
             let joined: f64 = found.joined.iter().map(|&id| sparsity(context, id)).sum();
             (sparsity(context, *main) + joined).min(1.0)
         });
-        Some(SparseRows { main, share })
+        let visited_rows = main.as_ref().map_or(1.0, |(main, _)| visited_rows(context, operator, *main));
+        Some(SparseRows { main, share, visited_rows })
     }
 
     fn is_main(&self, id: HopId) -> bool {
@@ -73,18 +87,18 @@ impl SparseRows {
     }
 
     /// The share of the operations of a member on all cells that it does: what is computed for non-zeros, or takes them in,
-    /// does no others.
+    /// does no others, and nothing else is computed for rows that are left out.
     pub(super) fn share_of(&self, context: &Context<'_>, id: HopId) -> f64 {
         if self.lies_by_position(id) {
             return self.share_of_value(context, id);
         }
         let hop = context.hop(id);
         if !self.takes(id) || !matches!(hop.op, HopOp::MatMul | HopOp::AggUnary(..) | HopOp::Reorg(_)) {
-            return 1.0;
+            return self.visited_rows;
         }
         let read = hop.inputs.iter().flat_map(|&input| read_as(context.dag, input));
         let taken = read.filter(|&input| self.stays_sparse(input));
-        taken.map(|input| self.share_of_value(context, input)).reduce(f64::max).unwrap_or(1.0)
+        taken.map(|input| self.share_of_value(context, input)).reduce(f64::max).unwrap_or(self.visited_rows)
     }
 
     /// The share of the cells of a value by position: where rows meet, that of what is left of them.
@@ -137,10 +151,16 @@ impl SparseRows {
         work.spread_rows = number * stored_rows(context, *main) * self.begun_share(context);
     }
 
-    /// The share of an input that is read: of a dense one that is read by position the cells there.
+    /// The share of an input that is read: of a dense one that is read by position the cells there, of others the rows that are
+    /// visited.
     pub(super) fn share_read(&self, context: &Context<'_>, id: HopId) -> f64 {
-        let by_position = self.main.as_ref().is_some_and(|(_, found)| found.inputs.binary_search(&id).is_ok());
-        if by_position && sparsity(context, id) == 1.0 { self.share } else { 1.0 }
+        let Some((main, found)) = &self.main else { return 1.0 };
+        let by_position = found.inputs.binary_search(&id).is_ok();
+        if by_position && sparsity(context, id) == 1.0 {
+            return self.share;
+        }
+        let is_read_by_row = id != *main && context.hop(id).size.rows == context.hop(*main).size.rows;
+        if is_read_by_row { self.visited_rows } else { 1.0 }
     }
 
     /// The cells of an input that are fetched one by one, for the non-zeros.
@@ -217,7 +237,7 @@ impl SparseRows {
 
     /// The cells of sparse rows that are laid out for all columns, and of what is computed of these by position.
     pub(super) fn scattered_cells(&self, context: &Context<'_>, operator: &Operator) -> f64 {
-        self.scattered(context, operator).map(|id| cells(&context.hop(id).size)).sum()
+        self.visited_rows * self.scattered(context, operator).map(|id| cells(&context.hop(id).size)).sum::<f64>()
     }
 
     /// The values by position, inputs or computed, whose rows are laid out for all columns.

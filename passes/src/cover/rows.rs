@@ -33,9 +33,9 @@ pub(crate) fn needs_rows(context: &Context<'_>, member: HopId, root: HopId) -> b
 
 impl Operator {
     /// The matrix whose rows an operator binds: a sparse one whose non-zeros are all that it needs of it, the widest and then
-    /// the sparsest of these, else a factor of a final product over rows, else the left of a product that is no wider, else
-    /// the largest matrix that is read row by row, else the left of another product, else the largest of which columns are
-    /// read. Final products over rows need one with which a factor of each is as long as its rows.
+    /// the sparsest of these, else the wider factor of a final product over rows, else the left of a product that is no wider,
+    /// else the largest matrix that is read row by row, else the narrower factor, else the left of another product, else the
+    /// largest of which columns are read. Final products over rows need one with which a factor of each is as long as its rows.
     pub(crate) fn main_input_by_row(&self, context: &Context<'_>) -> Option<HopId> {
         // A column as a row is the same for all rows, but its cells belong to different ones.
         if self.members.iter().any(|&id| is_column_transpose(context.dag, id)) {
@@ -45,10 +45,10 @@ impl Operator {
         if let Some((main, _)) = self.sparse_rows(context) {
             return Some(main);
         }
-        let factors = search.final_products().flat_map(|(left, right)| [left, right]);
         let fits = |id: &HopId| search.is_bindable(*id) && search.suits(*id);
-        let preferred = factors.chain(search.wide_lefts()).find(fits);
-        let by_row = preferred.or_else(|| search.largest_by_row()).or_else(|| search.lefts().find(fits));
+        let preferred = search.wider_factors().chain(search.wide_lefts()).find(fits);
+        let by_row = preferred.or_else(|| search.largest_by_row());
+        let by_row = by_row.or_else(|| search.factors().chain(search.lefts()).find(fits));
         by_row.or_else(|| search.largest_by_column())
     }
 
@@ -60,8 +60,7 @@ impl Operator {
             return None;
         }
         let search = MainByRow { context, operator: self, rows: self.rows(context) };
-        let factors = search.final_products().flat_map(|(left, right)| [left, right]);
-        let read_by_row = factors.chain(search.lefts()).chain(search.read_by_row());
+        let read_by_row = search.factors().chain(search.lefts()).chain(search.read_by_row());
         let is_main = |id: &HopId| is_sparse(id) && search.is_bindable(*id) && search.suits(*id);
         let mut sparse: SmallVec<[HopId; 8]> = read_by_row.filter(is_main).collect();
         sparse.sort_by(|&one, &other| {
@@ -105,6 +104,24 @@ impl<'a> MainByRow<'a> {
     fn final_products(&self) -> impl Iterator<Item = (HopId, HopId)> + use<'a> {
         let context = self.context;
         self.operator.roots.iter().filter_map(move |&root| transposed_product(context, root))
+    }
+
+    /// All of them, product by product.
+    fn factors(&self) -> impl Iterator<Item = HopId> + use<'a> {
+        self.final_products().flat_map(|(left, right)| [left, right])
+    }
+
+    /// The wider one of each, or both. Beside the rows of the narrower one, those of the other would be multiplied value by value,
+    /// each with a few.
+    fn wider_factors(&self) -> impl Iterator<Item = HopId> + use<'a> {
+        let context = self.context;
+        let cols = move |id: HopId| context.hop(id).size.cols;
+        self.final_products().flat_map(move |(left, right)| {
+            [(left, right), (right, left)]
+                .into_iter()
+                .filter(move |&(one, other)| cols(one) >= cols(other))
+                .map(|(one, _)| one)
+        })
     }
 
     /// The left operands of products.

@@ -1,6 +1,7 @@
 //! Prices of operators over the rows of sparse matrices, and the matrix whose rows they bind.
 
 use super::*;
+use crate::cost::schedule::Scheduled;
 use crate::cover::Hops;
 use crate::sketch::{InputSketches, SparsityEstimates};
 use fuseline_ir::ops::{AggOp, Direction};
@@ -468,4 +469,57 @@ fn sums_of_few_non_zeros_are_written_in_full() {
     let basic = vector_of(&d.dag, None, &[root], &[transposed, scaled]);
     assert_eq!(fused.output, (COLS * 8 * 8) as f64);
     assert_eq!(basic.output, d.dag[root].size.bytes().expect("sizes are known") as f64);
+}
+
+/// Beside rows without non-zeros of the matrix at whose non-zeros an operator goes nothing is computed and nothing read: the
+/// product of `t(X) %*% (Y %*% v)` costs the rows of X.
+#[test]
+fn nothing_is_computed_beside_empty_rows() {
+    let beside = |non_zeros: u64| {
+        let mut d = Dag::default();
+        let (x, y, v) =
+            (d.sparse("X", ROWS, 1000, non_zeros), d.sparse("Y", ROWS, 1000, NON_ZEROS), d.read("v", 1000, 1));
+        let product = d.matmul(y, v);
+        let turned = d.t(x);
+        let root = d.matmul(turned, product);
+        let vector = vector_of(&d.dag, Some(TemplateType::Row), &[turned, product, root], &[x, y, v]);
+        let read = vector.inputs.iter().find(|read| read.id == y).expect("Y is read");
+        (vector.work.flops(), read.touched / read.bytes)
+    };
+    let (all_flops, all_read) = beside(2 * ROWS);
+    let (few_flops, few_read) = beside(ROWS / 5);
+    assert_eq!(all_read, 1.0);
+    assert_close(few_read, 0.2);
+    // The sum itself goes by the non-zeros.
+    assert!(few_flops < 0.21 * all_flops, "{few_flops} of {all_flops} flops");
+}
+
+/// A transpose that an operator reads through is nothing that it computes for its rows, though a square one has as many.
+#[test]
+fn transposes_of_square_matrices_are_no_vectors_of_rows() {
+    let blocks = |cols: u64| {
+        let mut d = Dag::default();
+        let (x, v) = (d.sparse("X", 3000, cols, 9000), d.read("v", 3000, 1));
+        let turned = d.t(x);
+        let root = d.matmul(turned, v);
+        let limits = TemplateLimits::default();
+        let context = Context::new(&d.dag, &limits);
+        let operator = operator(Some(TemplateType::Row), &[turned, root], &[x, v]);
+        Scheduled::of(&context, &operator).expect("an operator over rows").outline().blocks
+    };
+    assert_eq!([2999, 3000, 3001].map(blocks), [1; 3]);
+}
+
+/// The rows of a sum over rows are those of its wider factor: of `t(X > 0) %*% V` those of X, beside which V is narrow.
+#[test]
+fn the_wider_factor_of_a_sum_is_bound() {
+    let main = |(cols_of_x, cols_of_v): (u64, u64)| {
+        let mut d = Dag::default();
+        let (x, v) = (d.read("X", 1000, cols_of_x), d.read("V", 1000, cols_of_v));
+        let rounded = d.op(UnaryOp::Round, &[x]);
+        let turned = d.t(rounded);
+        d.matmul(turned, v);
+        [x, v].iter().position(|&id| id == main_and_share(&d.dag).0)
+    };
+    assert_eq!([(100, 1), (100, 2), (2, 100)].map(main), [Some(0), Some(0), Some(1)]);
 }

@@ -119,7 +119,7 @@ impl RowPass<'_> {
                 None => id == read.id,
             };
             let (products, walks) = walks(context, &operator.members, is_read);
-            let non_zeros = stored_non_zeros(context, read.id);
+            let non_zeros = stored_non_zeros(context, read.id) * read.touched / read.bytes.max(1.0);
             // A product with several columns takes as long in a row that is in the nearest cache.
             let whole = (products - 1.0).max(0.0);
             work.non_zeros += whole * non_zeros;
