@@ -188,7 +188,8 @@ pub struct CompileOptions {
     /// cluster of `machine`, or are avoided. `None` is `memory_budget` or, without one, the budget of `machine`. Results
     /// depend on it.
     pub plan_memory_budget: Option<u64>,
-    /// The machine that plans are made for, this one unless told otherwise. Results depend on it.
+    /// The machine that plans are made for: unless told otherwise a typical one with the threads and the registers of this one.
+    /// Results depend on it.
     pub machine: Machine,
     /// Size floors of templates.
     pub template_limits: TemplateLimits,
@@ -222,7 +223,7 @@ impl Default for CompileOptions {
             pin_threads: false,
             memory_budget: None,
             plan_memory_budget: None,
-            machine: Machine { threads: machine_threads(), ..Machine::default() },
+            machine: Machine { threads: machine_threads(), ..Machine::typical(Isa::detect().lanes()) },
             template_limits: TemplateLimits::default(),
             keep_code: false,
             library_folders: Vec::new(),

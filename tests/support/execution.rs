@@ -25,10 +25,11 @@ fn dags(input: &Input<'_>) -> Result<Vec<(String, HopDag)>, String> {
     }
 }
 
-/// Options with a backend.
+/// Options with a backend, which plan for the same registers wherever the test runs.
 fn with_backend(backend: BackendKind) -> CompileOptions {
     let options = CompileOptions::default();
-    CompileOptions { backend, machine: starts::alike(options.machine), ..options }
+    let machine = Machine { threads: options.machine.threads, ..Machine::default() };
+    CompileOptions { backend, machine: starts::alike(machine), ..options }
 }
 
 /// The fusion plans of a script's blocks, for one machine wherever the test runs. Options: `mode=`, and those of the script.

@@ -204,6 +204,24 @@ pub struct Machine {
 }
 
 impl Machine {
+    /// A typical machine whose registers hold so many values: its rates of computing grow with them, those of reading, of
+    /// random values and of moving cells do not.
+    pub fn typical(lanes: usize) -> Self {
+        let typical = Machine::default();
+        let wider = lanes.max(1) as f64 / typical.lanes as f64;
+        let compute = typical.compute;
+        let compute = ComputeRates {
+            arithmetic: wider * compute.arithmetic,
+            division: wider * compute.division,
+            function: wider * compute.function,
+            product: wider * compute.product,
+            matrix_product: wider * compute.matrix_product,
+            row_cells: wider * compute.row_cells,
+            ..compute
+        };
+        Machine { lanes: lanes.max(1), compute, ..typical }
+    }
+
     /// A machine of main memory alone, whose every operation runs at one rate (FLOP per second of all threads) and
     /// whose operators start at once: the machine of the paper's examples.
     pub fn plain(memory: Bandwidth, flops: f64) -> Self {
@@ -391,16 +409,17 @@ fn typical_cache(kibibytes: f64, read: f64) -> Cache {
     }
 }
 
-/// A current machine of eight cores and two memory channels: the paper's 32 GB/s for reads, half of that for writes
-/// (each written cache line is read first). Most else is about what calibration finds on machines with AVX2 and with AVX-512,
-/// rounded, and where they differ much, as in rates of computation, nearer to the lower of them. Starts are about twice those
-/// of operators in a loop over the smallest matrices, whose code and data are at hand, a third of what calibration finds, which
-/// runs others in between. Second visits of non-zeros are free: their price decides between Outer and Row operators by less
-/// than it is off. Reading and computing hide each other nearly all of the time, and computing hides no writing.
+/// A current machine of eight cores, two memory channels and registers of four values (AVX2): the paper's 32 GB/s for reads, half
+/// of that for writes (each written cache line is read first), and the caches of server processors of today. Most else is about
+/// what calibration finds on machines with AVX2, rounded; with AVX-512 they compute about twice as fast ([`Machine::typical`]).
+/// Starts are about twice those of operators in a loop over the smallest matrices, whose code and data are at hand, a third of
+/// what calibration finds, which runs others in between. Second visits of non-zeros are free: their price decides between Outer
+/// and Row operators by less than it is off. Reading and computing hide each other nearly all of the time, and computing hides no
+/// writing.
 impl Default for Machine {
     fn default() -> Self {
         Machine {
-            caches: [typical_cache(16.0, 96e9), typical_cache(384.0, 64e9), typical_cache(6144.0, 48e9)],
+            caches: [typical_cache(16.0, 96e9), typical_cache(512.0, 64e9), typical_cache(16384.0, 48e9)],
             memory: Bandwidth { read: 32e9, write: 16e9 },
             compute: ComputeRates {
                 arithmetic: 16e9,

@@ -20,6 +20,20 @@ fn small_matrices_move_at_the_speed_of_the_cache_that_holds_them() {
     assert_eq!(machine.read_part_time(1e3, 1e9), 1e3 / 32e9);
 }
 
+/// Wider registers compute more in the same time, and nothing else.
+#[test]
+fn rates_of_computing_grow_with_registers() {
+    assert_eq!(Machine::typical(4), Machine::default());
+    let wide = Machine::typical(8);
+    assert!(wide.is_consistent() && wide.lanes == 8);
+    let rates =
+        |machine: &Machine| [machine.compute.arithmetic, machine.compute.matrix_product, machine.compute.row_cells];
+    assert_eq!(rates(&wide), rates(&Machine::default()).map(|rate| 2.0 * rate));
+    let computes_alike = Machine { compute: wide.compute, lanes: wide.lanes, ..Machine::default() };
+    assert_eq!(wide, computes_alike);
+    assert_eq!(wide.compute.reorganization, Machine::default().compute.reorganization);
+}
+
 #[test]
 fn a_cache_holds_a_share_of_what_is_larger() {
     let mut machine = Machine::default();
