@@ -380,7 +380,8 @@ fn rows_of_low_rank_products_are_computed_where_they_are_used() {
 fn rows_between_empty_ones_are_laid_out_where_they_belong() {
     let v = dense(10, 1, |i, _| i as f64 - 4.5);
     for filled in [2, 3, 29] {
-        let cell = |i: usize, j: usize| if i % filled == 1 && (i + 3 * j) % 4 == 0 { mixed(i, j) } else { 0.0 };
+        let cell =
+            |i: usize, j: usize| if i % filled == 1 && (i + 3 * j).is_multiple_of(4) { mixed(i, j) } else { 0.0 };
         check_lines(
             &[
                 "%2 = matmul %0, %1 : f64[1300x1]",

@@ -7,7 +7,7 @@ use crate::KernelContext;
 use crate::blocks::{add_to, build_csr, for_each_block, in_best_format, partial_ranges, transpose_csr};
 use crate::gemm::{Output, Strided, gemm_into};
 use fuseline_ir::schedule::Strips;
-use fuseline_ir::schedule::product::{BLOCK_ROWS, Extents, FEW_COLUMNS, LONG_INNER, PRIVATE_CELLS};
+use fuseline_ir::schedule::product::{BLOCK_ROWS, Extents, LONG_INNER, PRIVATE_CELLS, ProductLoop};
 use fuseline_ir::size::SPARSITY_TURN_POINT;
 use fuseline_ir::work::CELL_BYTES;
 use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock, strips};
@@ -32,8 +32,12 @@ pub fn tsmm(context: &KernelContext<'_>, matrix: &MatrixBlock, transposed: Trans
 }
 
 fn dense_tsmm(context: &KernelContext<'_>, dense: &Dense, transposed: TransposedSide) -> Dense {
+    let adds_rows = || {
+        let extents = Extents { rows: dense.cols(), inner: dense.rows(), cols: dense.cols() };
+        ProductLoop::with_transposed_left(extents) == ProductLoop::RowProducts
+    };
     match transposed {
-        TransposedSide::Left if dense.cols() <= FEW_COLUMNS => transposed_times_skinny(context, dense.into(), dense),
+        TransposedSide::Left if adds_rows() => transposed_times_skinny(context, dense.into(), dense),
         TransposedSide::Left => upper_and_mirror(context, dense.cols(), dense.rows(), Strided::of(dense).transposed()),
         TransposedSide::Right if dense.rows() == 1 => times_vector(context, dense.into(), dense.values()),
         TransposedSide::Right => upper_and_mirror(context, dense.rows(), dense.cols(), Strided::of(dense)),

@@ -128,10 +128,12 @@ fn products_with_the_own_transpose_equal_plain_loops_and_are_symmetric() {
         }
     }
     // Numbers whose sums round: the two triangles are the same all the same.
-    let rounding = Dense::from_fn(5000, 45, |i, j| 1.0 / (hash(i, j, 1) + 1) as f64);
-    for format in all_formats(&rounding.into()) {
-        let product = run(|context| tsmm(context, &format, TransposedSide::Left));
-        assert_cells(&product, 45, 45, |i, j| product.get(j, i));
+    for cols in [13, 24, 45] {
+        let rounding = Dense::from_fn(5000, cols, |i, j| 1.0 / (hash(i, j, 1) + 1) as f64);
+        for format in all_formats(&rounding.into()) {
+            let product = run(|context| tsmm(context, &format, TransposedSide::Left));
+            assert_cells(&product, cols, cols, |i, j| product.get(j, i));
+        }
     }
 }
 
