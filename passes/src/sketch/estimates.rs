@@ -150,6 +150,8 @@ struct Pattern {
     same: HopId,
     /// Operators that stand for the patterns that this one lies within, itself included; of many the last ones.
     within: SmallVec<[HopId; MOST_PATTERNS]>,
+    /// Operators that stand for patterns of which this one holds a share: those that it joins, and those that they join.
+    parts: SmallVec<[(HopId, f64); 2]>,
 }
 
 /// Patterns that are remembered of one operator.
@@ -158,7 +160,17 @@ const MOST_PATTERNS: usize = 8;
 impl Pattern {
     /// A pattern of its own.
     fn of(id: HopId) -> Self {
-        Pattern { same: id, within: smallvec![id] }
+        Pattern { same: id, within: smallvec![id], parts: SmallVec::new() }
+    }
+
+    /// A pattern of its own that joins others, of which such shares are left.
+    fn joined(id: HopId, others: [(&Pattern, f64); 2]) -> Self {
+        let shares = others.into_iter().flat_map(|(pattern, share)| {
+            let own = std::iter::once((pattern.same, share));
+            own.chain(pattern.parts.iter().map(move |&(part, of_pattern)| (part, share * of_pattern)))
+        });
+        let parts = shares.filter(|&(_, share)| share > 0.0).take(MOST_PATTERNS).collect();
+        Pattern { parts, ..Pattern::of(id) }
     }
 
     /// A pattern of its own within others.
@@ -169,11 +181,18 @@ impl Pattern {
                 within.push(other);
             }
         }
-        Pattern { same: id, within }
+        Pattern { within, ..Pattern::of(id) }
     }
 
     fn lies_within(&self, other: &Pattern) -> bool {
         self.within.contains(&other.same)
+    }
+
+    /// The share of another pattern's non-zeros that are among these, as far as that is known: of those that it lies within the
+    /// largest share that this one holds.
+    fn share_of(&self, other: &Pattern) -> f64 {
+        let held = self.parts.iter().filter(|(part, _)| other.within.contains(part));
+        held.map(|&(_, share)| share).fold(0.0, f64::max)
     }
 
     /// What stands for the last pattern that both lie within.
@@ -383,10 +402,16 @@ impl Propagation<'_> {
                     return self.turned(right, left);
                 }
                 let common = one_pattern.common(other_pattern).and_then(|common| self.sketches[common].as_ref());
-                let sketch = match common {
+                let met = match common {
                     Some(common) => one.intersection_inside(other, common),
                     None => one.intersection(other),
                 };
+                // What is joined of a matrix and others has non-zeros where that matrix has them, not by chance.
+                let held =
+                    [one.part(other_pattern.share_of(one_pattern)), other.part(one_pattern.share_of(other_pattern))];
+                let sketch = held
+                    .into_iter()
+                    .fold(met, |most, held| if held.non_zeros() > most.non_zeros() { held } else { most });
                 let sketch = sketch.with_negative(one.negative_products(other));
                 Some((Some(sketch), Pattern::inside(id, &[one_pattern, other_pattern])))
             }
@@ -398,7 +423,8 @@ impl Propagation<'_> {
                 if other_pattern.lies_within(one_pattern) {
                     return self.joined_inside(id, op, [right, left], of_one);
                 }
-                Some((Some(joined(op, one, other)), Pattern::of(id)))
+                let pattern = Pattern::joined(id, [(one_pattern, of_one), (other_pattern, of_other)]);
+                Some((Some(joined(op, one, other)), pattern))
             }
             (BinaryZero::Annihilates, (others, 1)) if others == rows => masked(other, Sketch::masked_by_column),
             (BinaryZero::Annihilates, (1, others)) if others == cols => masked(other, Sketch::masked_by_row),

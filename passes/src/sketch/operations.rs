@@ -74,6 +74,12 @@ impl Sketch {
         Sketch::expected(rows, cols)
     }
 
+    /// Such a share of its non-zeros, whichever they are.
+    pub(super) fn part(&self, share: f64) -> Sketch {
+        let of = |counts: &Counts| counts.map(|count| share * count);
+        Sketch::expected(of(&self.rows), of(&self.cols))
+    }
+
     /// The intersection of two matrices whose non-zeros are among those of a third one, when which of them each has is
     /// independent.
     pub fn intersection_inside(&self, other: &Sketch, common: &Sketch) -> Sketch {

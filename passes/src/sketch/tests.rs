@@ -3,7 +3,7 @@
 use super::*;
 use crate::facts::{Context, TemplateLimits};
 use crate::testing::{Dag, Random};
-use fuseline_ir::hop::HopOp;
+use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::ops::{BinaryOp, UnaryOp};
 use std::sync::Arc;
 
@@ -332,6 +332,29 @@ fn dense_vectors_leave_all_non_zeros() {
     }
     let half = matrix.masked_by_row(&Sketch::uniform(1, 5000, 2500.0));
     assert!((half.non_zeros() - 50_000.0).abs() < 1.0, "{}", half.non_zeros());
+}
+
+/// What is joined of a matrix and others meets that matrix in its own cells, not where chance has it: `(Y * r) * (min(Y, Z) - X)`
+/// has a non-zero wherever Y has a negative one, and `Z * (X + Y)` few.
+#[test]
+fn unions_meet_what_they_join_in_its_own_cells() {
+    const NON_ZEROS: u64 = 4000;
+    let mut d = Dag::default();
+    let [x, y, z] = ["X", "Y", "Z"].map(|name| d.sparse(name, 2000, 2000, NON_ZEROS));
+    let r = d.read("r", 1, 2000);
+    let scaled = d.mult(y, r);
+    let least = d.op(BinaryOp::Min, &[y, z]);
+    let difference = d.op(BinaryOp::Minus, &[least, x]);
+    let met = d.mult(scaled, difference);
+    let all = d.mult(x, difference);
+    let sum = d.op(BinaryOp::Plus, &[x, y]);
+    let chance = d.mult(z, sum);
+    let estimates = SparsityEstimates::new(&d.dag, &InputSketches::new());
+    let non_zeros = |id: HopId| estimates.non_zeros(id).expect("an estimate") as f64 / NON_ZEROS as f64;
+    // Half of the values are taken to be negative.
+    assert!((non_zeros(met) - 0.5).abs() < 0.01, "{}", non_zeros(met));
+    assert!((non_zeros(all) - 1.0).abs() < 0.01, "{}", non_zeros(all));
+    assert!(non_zeros(chance) < 0.01, "{}", non_zeros(chance));
 }
 
 /// A minimum of values above zero has non-zeros where both matrices have: whose signs are known says what is left beside zeros.
