@@ -20,7 +20,7 @@ use fuseline_ir::cplan::{COutput, RowType, Variant};
 use fuseline_matrix::{Buffer, Csr, CsrRows, Dense, MatrixBlock};
 use smallvec::SmallVec;
 
-/// Cells of a result for each non-zero of a main input, at most, for which there is room before they are known not to be few.
+/// Cells of a result for each non-zero of a main input, at most, for which there is room before it is known how many are not zero.
 const ROOM_OF_NON_ZERO: usize = 64;
 
 /// Executes a Row plan.
@@ -67,10 +67,11 @@ impl<'a> Row<'a> {
         }
         let cols = self.outputs[0].cells_per_row();
         if let Some(visited) = self.visited.filter(|visited| self.has_sparse_result(visited, cols)) {
-            return Ok(self.sparse_rows(visited, cols));
+            let fills = self.may_fill(visited, cols);
+            return Ok(if fills { self.suited_rows(cols) } else { self.sparse_rows(visited, cols) });
         }
         cells(self.operator.binding.fit.rows, cols)?;
-        if self.skipped_rows() < self.operator.binding.fit.rows && self.may_leave_few(cols) {
+        if self.visited.is_none() && self.may_leave_few(cols) {
             return Ok(self.suited_rows(cols));
         }
         let work = self.operator.work(self.visited);
@@ -152,15 +153,26 @@ impl<'a> Row<'a> {
         binding.fit.positions.contains(binding.plan.outputs[0].node())
     }
 
-    /// Whether a result of so many columns is best built sparse: most of its rows are not visited, or the main input is so sparse
-    /// that room for all cells would be many times its size.
+    /// Whether a result of so many columns is best built sparse: it is as sparse as the main input, or most of its rows
+    /// are not visited.
     fn has_sparse_result(&self, visited: &VisitedRows<'_>, cols: usize) -> bool {
-        let (plan, csr, cells) = (self.operator.binding.plan, visited.csr(), visited.len().saturating_mul(cols));
-        let is_stored = plan.variant == Variant::Row(RowType::NoAgg);
-        let expected = if is_stored && csr.nnz() < cells / ROOM_OF_NON_ZERO { csr.nnz() } else { cells };
+        let plan = self.operator.binding.plan;
+        let expected = match plan.variant {
+            Variant::Row(RowType::NoAgg) => visited.csr().nnz(),
+            _ => visited.len().saturating_mul(cols),
+        };
         plan.sparse_safe
             && u32::try_from(cols).is_ok()
-            && MatrixBlock::best_format(csr.rows(), cols, expected).is_sparse()
+            && MatrixBlock::best_format(visited.csr().rows(), cols, expected).is_sparse()
+    }
+
+    /// Whether a result that would be as sparse as the main input may have values in all cells of the rows that are visited, which
+    /// are too many to be stored one by one, and few enough for room for all.
+    fn may_fill(&self, visited: &VisitedRows<'_>, cols: usize) -> bool {
+        let (csr, cells) = (visited.csr(), visited.len().saturating_mul(cols));
+        (1..=csr.nnz().saturating_mul(ROOM_OF_NON_ZERO)).contains(&cells)
+            && !MatrixBlock::best_format(csr.rows(), cols, cells).is_sparse()
+            && self.may_leave_few(cols)
     }
 
     /// One output row for each row, of which the zeros are left out unit by unit.
