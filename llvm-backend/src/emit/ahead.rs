@@ -18,8 +18,8 @@ const SECOND_LEVEL: u64 = 2;
 
 impl<'ctx> Emitter<'_, 'ctx> {
     /// What a loop with these inputs asks for: later rows of the vectors and of the tiles of cells that come from memory, and in
-    /// dense Outer units the next unit's cells. The hardware's prefetchers go on only while they are used: masked loads teach them nothing, and memory
-    /// would have nothing to do while the values of a tile are multiplied, or products computed.
+    /// dense Outer units the next unit's cells. The hardware's prefetchers go on only while they are used: masked loads teach them
+    /// nothing, and memory would have nothing to do while the values of a tile are multiplied, or products computed.
     pub(super) fn ahead(&mut self, fused: &FusedLoop, inputs: &[LoopInput<'ctx>]) -> Emit<Vec<InputAhead<'ctx>>> {
         let mut ahead = Vec::new();
         for &LoopInput { node, view } in inputs {

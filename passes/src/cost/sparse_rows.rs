@@ -17,15 +17,20 @@ const EMPTY_ROW: f64 = 0.125;
 /// The share of rows with non-zeros, where they were spread evenly, below which it matters that the others are left out.
 const FEW_OCCUPIED: f64 = 0.5;
 
+/// The share of the rows of a sparse matrix that have non-zeros, of which each has one where they are fewer than rows.
+fn occupied_share(context: &Context<'_>, main: HopId) -> f64 {
+    (stored_non_zeros(context, main) / stored_rows(context, main).max(1.0)).min(1.0)
+}
+
 /// The beginnings of rows that an operator pays for each row of the matrix at whose non-zeros it goes: some of its rows may have none.
 pub(super) fn begun_share(context: &Context<'_>, main: HopId) -> f64 {
-    let occupied = (stored_non_zeros(context, main) / stored_rows(context, main).max(1.0)).min(1.0);
+    let occupied = occupied_share(context, main);
     occupied + EMPTY_ROW * (1.0 - occupied)
 }
 
 /// The share of the rows of the matrix at whose non-zeros an operator goes that have some, and none is computed for others.
 fn visited_rows(context: &Context<'_>, operator: &Operator, main: HopId) -> f64 {
-    let occupied = stored_non_zeros(context, main) / stored_rows(context, main).max(1.0);
+    let occupied = occupied_share(context, main);
     let leaves_out = || Scheduled::of(context, operator).is_some_and(|scheduled| scheduled.schedule.skips_empty_rows);
     if occupied < FEW_OCCUPIED && leaves_out() { occupied } else { 1.0 }
 }

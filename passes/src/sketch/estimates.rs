@@ -407,11 +407,9 @@ impl Propagation<'_> {
                     None => one.intersection(other),
                 };
                 // What is joined of a matrix and others has non-zeros where that matrix has them, not by chance.
-                let held =
-                    [one.part(other_pattern.share_of(one_pattern)), other.part(one_pattern.share_of(other_pattern))];
-                let sketch = held
-                    .into_iter()
-                    .fold(met, |most, held| if held.non_zeros() > most.non_zeros() { held } else { most });
+                let held = [(one, other_pattern.share_of(one_pattern)), (other, one_pattern.share_of(other_pattern))];
+                let held = held.into_iter().filter(|&(_, share)| share > 0.0).map(|(sketch, share)| sketch.part(share));
+                let sketch = held.fold(met, |most, held| if held.non_zeros() > most.non_zeros() { held } else { most });
                 let sketch = sketch.with_negative(one.negative_products(other));
                 Some((Some(sketch), Pattern::inside(id, &[one_pattern, other_pattern])))
             }

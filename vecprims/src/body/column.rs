@@ -58,9 +58,10 @@ unsafe fn for_short_chunk<V: Vector, B: ChunkBody<V>>(len: usize, body: &B) {
     }
 }
 
-/// As [`for_each_chunk`], with a register of just as many lanes as there are values, if there is one, and without masks where there
-/// are whole registers. A masked register reaches over the values behind its own: it straddles cache lines, and waits for stores
-/// there. What was stored under a mask, be it all ones, some processors load again only when the cache has it.
+/// Cuts `0..len` like [`for_each_chunk`], but into a register of just as many lanes as there are values, if there is one, and
+/// without masks where there are whole registers. A masked register reaches over the values behind its own: it straddles cache
+/// lines, and waits for stores there. What was stored under a mask, be it all ones, some processors load again only when the
+/// cache has it.
 #[inline(always)]
 pub(crate) unsafe fn for_each_fitting_chunk<V: Vector, B>(len: usize, body: &B)
 where
@@ -90,10 +91,9 @@ unsafe fn for_each_whole_chunk<V: Vector, B: ChunkBody<V>>(len: usize, body: &B)
     let mut start = 0;
     // SAFETY: the chunks lie within the caller's `len`.
     unsafe {
-        while start < len {
-            let registers = (len - start) / V::LANES;
-            let taken = match registers {
-                0 => break,
+        loop {
+            let taken = match (len - start) / V::LANES {
+                0 => return,
                 1 => run_whole::<V, B, 1>(body, start),
                 2 => run_whole::<V, B, 2>(body, start),
                 3 | 6 => run_whole::<V, B, 3>(body, start),
