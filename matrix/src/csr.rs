@@ -10,6 +10,7 @@ use crate::memory::Memory;
 use crate::run_context::StopListener;
 use bytemuck::{Pod, cast_slice};
 use fuseline_ir::Format;
+use fuseline_vecprims::{Isa, primitives};
 use rayon::prelude::*;
 use sprs::CsMatI;
 use std::ops::Range;
@@ -88,7 +89,17 @@ impl JoinedCells<'_> {
 impl SparseRow<'_> {
     /// Writes those positions whose value is not zero, as long as there is room; how many these are.
     pub fn write_nonzeros(self, columns: &mut [u32], values: &mut [f64]) -> usize {
-        write_nonzeros(self.columns.iter().copied().zip(self.values.iter().copied()), columns, values)
+        let columns = &mut columns[..values.len()];
+        let mut kept = 0;
+        for (&column, &value) in self.columns.iter().zip(self.values) {
+            if kept == values.len() {
+                break;
+            }
+            // A zero is overwritten by what comes next: no branch has to foresee it.
+            (columns[kept], values[kept]) = (column, value);
+            kept += usize::from(value != 0.0);
+        }
+        kept
     }
 
     /// Writes the cells of both rows wherever one of them has a position; how many positions that are. There must be room for
@@ -120,21 +131,6 @@ impl SparseRow<'_> {
             count + put_rest(b.part(q..b.len()), columns, right, left)
         }
     }
-}
-
-/// Writes those of some cells, given by their columns, that are not zero, as long as there is room; how many these are.
-fn write_nonzeros(cells: impl Iterator<Item = (u32, f64)>, columns: &mut [u32], values: &mut [f64]) -> usize {
-    let columns = &mut columns[..values.len()];
-    let mut kept = 0;
-    for (column, value) in cells {
-        if kept == values.len() {
-            break;
-        }
-        // A zero is overwritten by what comes next: no branch has to foresee it.
-        (columns[kept], values[kept]) = (column, value);
-        kept += usize::from(value != 0.0);
-    }
-    kept
 }
 
 /// All bits where one column is at most another one, else none. A mask that is made of a comparison becomes a branch: there is no
@@ -247,9 +243,9 @@ impl<'a> RowBlocks<'a> {
 
     /// Writes the non-zeros of a block.
     fn copy(&self, block: usize, columns: &mut [u32], values: &mut [f64]) {
-        let mut kept = 0;
+        let (primitives, mut kept) = (primitives(Isa::detect()), 0);
         for row in self.rows(block) {
-            kept += write_nonzeros((0..).zip(row.iter().copied()), &mut columns[kept..], &mut values[kept..]);
+            kept += primitives.compress(row, &mut columns[kept..], &mut values[kept..]);
         }
     }
 }
@@ -341,6 +337,15 @@ impl CsrRows {
     /// So many rows, without non-zeros yet.
     pub fn of_empty_rows(rows: usize) -> Self {
         CsrRows { lengths: Growing::filled(MemoryKind::Scratch, rows, 0), ..CsrRows::default() }
+    }
+
+    /// Gives a row, behind those that have some, the non-zeros among all its cells.
+    pub fn fill(&mut self, row: usize, cells: &[f64]) {
+        let (before, non_zeros) = (self.values.len(), count_nonzeros(cells));
+        self.columns.extend_with(non_zeros, 0);
+        self.values.extend_with(non_zeros, 0.0);
+        primitives(Isa::detect()).compress(cells, &mut self.columns[before..], &mut self.values[before..]);
+        self.lengths[row] = non_zeros;
     }
 }
 

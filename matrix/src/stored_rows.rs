@@ -2,12 +2,8 @@
 //! pool, and the matrix is put together of what there is.
 
 use crate::{Buffer, BufferPool, Csr, SparseRow};
+use fuseline_vecprims::{Isa, primitives};
 use std::sync::Arc;
-
-/// Cells that are looked at together where few are no zeros.
-const CHUNK: usize = 8;
-/// Cells for each non-zero from which on chunks without one are skipped: most are.
-const CELLS_OF_NON_ZERO: usize = 4 * CHUNK;
 
 /// The rows of a block, which are stored one behind the other.
 #[derive(Debug)]
@@ -34,22 +30,13 @@ impl StoredRows {
     /// The non-zeros of rows of so many cells, of which so many are not zero.
     pub(crate) fn of_cells(pool: &Arc<BufferPool>, cols: usize, cells: &[f64], non_zeros: usize) -> Self {
         let rows = cells.chunks_exact(cols.max(1));
-        let skips_zeros = non_zeros.saturating_mul(CELLS_OF_NON_ZERO) <= cells.len();
-        // A zero is written, too, and overwritten by what comes next: no branch has to foresee it.
-        let mut stored = StoredRows::new(pool, rows.len(), non_zeros + 1);
-        let (columns, values, mut kept) = (&mut stored.columns[..], &mut stored.values[..], 0);
+        let mut stored = StoredRows::new(pool, rows.len(), non_zeros);
+        let (primitives, columns, values) =
+            (primitives(Isa::detect()), &mut stored.columns[..], &mut stored.values[..]);
+        let mut kept = 0;
         for (row, length) in rows.zip(&mut stored.lengths) {
-            let before = kept;
-            for (first, chunk) in (0..).step_by(CHUNK).zip(row.chunks(CHUNK)) {
-                if skips_zeros && is_zero(chunk) {
-                    continue;
-                }
-                for (column, &value) in (first..).zip(chunk) {
-                    (columns[kept], values[kept]) = (column, value);
-                    kept += usize::from(value != 0.0);
-                }
-            }
-            *length = kept - before;
+            *length = primitives.compress(row, &mut columns[kept..], &mut values[kept..]);
+            kept += *length;
         }
         stored.count = kept;
         stored
@@ -106,10 +93,4 @@ impl StoredRows {
         };
         Csr::build_in(pool, cols, &heights, lengths, fill)
     }
-}
-
-/// Whether all of some cells are zeros.
-fn is_zero(cells: &[f64]) -> bool {
-    // The sign of a zero is shifted out.
-    cells.iter().fold(0, |bits, cell| bits | (cell.to_bits() << 1)) == 0
 }

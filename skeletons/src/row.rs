@@ -182,7 +182,7 @@ impl<'a> Row<'a> {
             let spanned = visited.spanned(work.block_rows(block));
             let mut out = CsrRows::of_empty_rows(spanned.len());
             self.run_visited(&work, workspace, block, visited, |number, cells| {
-                out.lengths[number - spanned.start] = push_nonzeros(&mut out, cells);
+                out.fill(number - spanned.start, cells);
             });
             out
         });
@@ -219,16 +219,4 @@ fn one_below_the_other(operator: &Operator<'_>, parts: &[Dense]) -> Dense {
     let targets = split_parts(column.values_mut(), parts.iter().map(|part| part.values().len()));
     targets.into_iter().zip(parts).for_each(|(target, part)| target.copy_from_slice(part.values()));
     column
-}
-
-/// Appends the non-zeros of a row and says how many they are.
-fn push_nonzeros(out: &mut CsrRows, cells: &[f64]) -> usize {
-    let before = out.values.len();
-    for (j, &value) in cells.iter().enumerate() {
-        if value != 0.0 {
-            out.columns.push(j as u32);
-            out.values.push(value);
-        }
-    }
-    out.values.len() - before
 }

@@ -63,6 +63,18 @@ impl Primitives {
         if columns.is_empty() { 0 } else { largest as usize + 1 }
     }
 
+    /// Writes the cells of a row that are not zero and their columns, one behind the other, as long as there is room for both; how many
+    /// these are. What lies behind them may be overwritten.
+    pub fn compress(&self, cells: &[f64], columns: &mut [u32], values: &mut [f64]) -> usize {
+        assert!(u32::try_from(cells.len()).is_ok(), "columns are 32-bit numbers");
+        let (room, mut kept) = (columns.len().min(values.len()), 0);
+        let (columns, values) = (columns.as_mut_ptr(), values.as_mut_ptr());
+        // SAFETY: there are as many cells, and as many columns and values as there is room for, borrowed exclusively, and the table is
+        // this machine's.
+        unsafe { (self.compress)(cells.len(), cells.as_ptr(), room, columns, values, &mut kept) };
+        kept
+    }
+
     /// `out[r, i] = op(a[r, i])` for `rows` rows of `len` values.
     pub fn unary(&self, op: UnaryOp, rows: usize, len: usize, a: Tile<'_>, mut out: TileMut<'_>) {
         let (a_values, out_values) = (a.covering(rows, len), out.covering(rows, len));

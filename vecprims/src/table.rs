@@ -33,6 +33,8 @@ pub struct Primitives {
     pub(crate) dot_f32: NarrowDotFn<f32>,
     pub(crate) dot_i32: NarrowDotFn<i32>,
     pub(crate) dot_u8: NarrowDotFn<u8>,
+    /// For formats alone.
+    pub(crate) compress: CompressFn,
     /// For what safe methods check alone.
     pub(crate) largest_column: LargestColumnFn,
     pub(crate) vect_mat_mult: VectMatMultFn,
@@ -65,6 +67,16 @@ pub(crate) type NarrowDotFn<T> =
 
 /// The largest of some columns.
 pub(crate) type LargestColumnFn = unsafe extern "C" fn(count: usize, columns: *const u32, out: *mut u32);
+
+/// The cells that are not zero with their columns, and how many they are.
+pub(crate) type CompressFn = unsafe extern "C" fn(
+    len: usize,
+    cells: *const f64,
+    room: usize,
+    columns: *mut u32,
+    values: *mut f64,
+    kept: *mut usize,
+);
 
 /// A function whose type only its callers know.
 pub(crate) type Code = unsafe extern "C" fn();
@@ -107,6 +119,11 @@ macro_rules! define_isa {
                 $features largest_column [] (count: usize, columns: *const u32, out: *mut u32)
                 positions::largest(count, columns, out)
             );
+            define_wrapper!(
+                $features compress []
+                (len: usize, cells: *const f64, room: usize, columns: *mut u32, values: *mut f64, kept: *mut usize)
+                *kept = positions::compress::<V>(len, cells, room, columns, values)
+            );
             define_math!($register, $lanes, $features);
 
             pub(super) static PRIMITIVES: Primitives = Primitives {
@@ -127,6 +144,7 @@ macro_rules! define_isa {
                 dot_f32: narrow_dot::<f32>,
                 dot_i32: narrow_dot::<i32>,
                 dot_u8: narrow_dot::<u8>,
+                compress,
                 largest_column,
                 vect_mat_mult,
                 mat_mult_add,

@@ -103,6 +103,55 @@ pub(crate) unsafe fn largest(count: usize, columns: *const u32, out: *mut u32) {
     unsafe { *out = std::slice::from_raw_parts(columns, count).iter().fold(0, |largest, &column| largest.max(column)) }
 }
 
+/// Writes the cells that are not zero and their columns, one behind the other, as long as there is room; how many these are.
+///
+/// Nobody foresees which cells are zero: registers are written whole, and what is left out is overwritten.
+#[inline(always)]
+pub(crate) unsafe fn compress<V: Vector>(
+    len: usize,
+    cells: *const f64,
+    room: usize,
+    columns: *mut u32,
+    values: *mut f64,
+) -> usize {
+    /// Registers that are left out together: few of sparse cells are not zero.
+    const TOGETHER: usize = 4;
+    let (mut column, mut kept) = (0, 0);
+    // SAFETY: passed on to the caller; registers stay within the cells and the room.
+    unsafe {
+        while column + TOGETHER * V::LANES <= len && kept + TOGETHER * V::LANES <= room {
+            let registers: [V; TOGETHER] = std::array::from_fn(|i| V::load(cells.add(column + i * V::LANES)));
+            let bits = registers.map(|register| V::nonzeros(register));
+            if bits.iter().fold(0, |all, bits| all | bits) != 0 {
+                for i in 0..TOGETHER {
+                    let first = (column + i * V::LANES) as u32;
+                    V::compress(registers[i], bits[i], first, columns.add(kept), values.add(kept));
+                    kept += bits[i].count_ones() as usize;
+                }
+            }
+            column += TOGETHER * V::LANES;
+        }
+        while column + V::LANES <= len && kept + V::LANES <= room {
+            let register = V::load(cells.add(column));
+            let bits = V::nonzeros(register);
+            V::compress(register, bits, column as u32, columns.add(kept), values.add(kept));
+            kept += bits.count_ones() as usize;
+            column += V::LANES;
+        }
+        while column < len && kept < room {
+            if column + V::LANES <= len && V::nonzeros(V::load(cells.add(column))) == 0 {
+                column += V::LANES;
+                continue;
+            }
+            let value = *cells.add(column);
+            (*columns.add(kept), *values.add(kept)) = (column as u32, value);
+            kept += usize::from(value != 0.0);
+            column += 1;
+        }
+    }
+    kept
+}
+
 /// The products of two values of each position, added up over every row (rule 3).
 #[inline(always)]
 pub(crate) unsafe fn dot_product<V: Vector, const N: usize>(a: CsrRows, b: *const f64, out: *mut f64, out_row: usize) {

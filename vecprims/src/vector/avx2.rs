@@ -11,6 +11,26 @@ pub(crate) struct Avx2(__m256d);
 /// A window of four into it has its first `count` lanes set when it starts `count` before the middle.
 static MASKS: [i64; 8] = [-1, -1, -1, -1, 0, 0, 0, 0];
 
+/// The lanes that bits name, one behind the other.
+static CHOSEN: [[u32; 4]; 16] = chosen_lanes();
+
+const fn chosen_lanes() -> [[u32; 4]; 16] {
+    let mut all = [[0; 4]; 16];
+    let mut bits = 0;
+    while bits < 16 {
+        let (mut lane, mut count) = (0, 0);
+        while lane < 4 {
+            if bits >> lane & 1 == 1 {
+                all[bits][count] = lane;
+                count += 1;
+            }
+            lane += 1;
+        }
+        bits += 1;
+    }
+    all
+}
+
 /// The mask of the first `count` of 4 lanes.
 #[inline(always)]
 unsafe fn first_of_four(count: usize) -> __m256i {
@@ -160,6 +180,18 @@ impl Vector for Avx2 {
         fn is_nonzero(x: Self) -> Self = {
             let nonzero = _mm256_cmp_pd::<_CMP_NEQ_UQ>(x.0, _mm256_setzero_pd());
             Avx2(_mm256_and_pd(nonzero, _mm256_set1_pd(1.0)))
+        };
+        fn nonzeros(x: Self) -> u32 =
+            _mm256_movemask_pd(_mm256_cmp_pd::<_CMP_NEQ_UQ>(x.0, _mm256_setzero_pd())) as u32;
+        fn compress(x: Self, bits: u32, first: u32, columns: *mut u32, values: *mut f64) = {
+            let lanes = _mm_loadu_si128((&raw const CHOSEN[bits as usize]).cast());
+            _mm_storeu_si128(columns.cast(), _mm_add_epi32(_mm_set1_epi32(first as i32), lanes));
+            // Of each lane, which has two halves of a value.
+            let lanes = _mm256_cvtepu32_epi64(lanes);
+            let halves = _mm256_or_si256(_mm256_slli_epi64::<1>(lanes), _mm256_slli_epi64::<33>(lanes));
+            let halves = _mm256_add_epi64(halves, _mm256_set1_epi64x(1 << 32));
+            let chosen = _mm256_permutevar8x32_epi32(_mm256_castpd_si256(x.0), halves);
+            _mm256_storeu_si256(values.cast(), chosen);
         };
         fn mul_add(x: Self, y: Self, addend: Self) -> Self = Avx2(_mm256_fmadd_pd(x.0, y.0, addend.0));
         // The instruction yields its second operand on ties and for NaN; only a NaN in the first is missing.

@@ -136,6 +136,14 @@ impl Vector for Avx512 {
         fn end_stream() = _mm_sfence();
         fn store_first(register: Self, values: *mut f64, mask: __mmask8) =
             _mm512_mask_storeu_pd(values, mask, register.0);
+        fn nonzeros(x: Self) -> u32 =
+            u32::from(_mm512_cmp_pd_mask::<_CMP_NEQ_UQ>(x.0, _mm512_setzero_pd()));
+        fn compress(x: Self, bits: u32, first: u32, columns: *mut u32, values: *mut f64) = {
+            // Compressed in registers: some processors take many times as long to compress into memory.
+            let lanes = _mm256_add_epi32(_mm256_set1_epi32(first as i32), _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0));
+            _mm256_storeu_si256(columns.cast(), _mm256_maskz_compress_epi32(bits as __mmask8, lanes));
+            _mm512_storeu_pd(values, _mm512_maskz_compress_pd(bits as __mmask8, x.0));
+        };
         fn add(x: Self, y: Self) -> Self = Avx512(_mm512_add_pd(x.0, y.0));
         fn sub(x: Self, y: Self) -> Self = Avx512(_mm512_sub_pd(x.0, y.0));
         fn mul(x: Self, y: Self) -> Self = Avx512(_mm512_mul_pd(x.0, y.0));

@@ -79,6 +79,11 @@ pub(crate) trait Vector: Copy {
     unsafe fn mul(x: Self, y: Self) -> Self;
     /// 1.0 where `x` is not zero (NaN is not), else 0.0.
     unsafe fn is_nonzero(x: Self) -> Self;
+    /// A bit for each lane that is not zero (NaN is not), the first lane's last.
+    unsafe fn nonzeros(x: Self) -> u32;
+    /// Stores the lanes that bits name, one behind the other, and `first` plus their numbers as their columns. There is memory for
+    /// `LANES` of both, and what lies behind the stored ones is overwritten.
+    unsafe fn compress(x: Self, bits: u32, first: u32, columns: *mut u32, values: *mut f64);
     /// `x * y + addend`, rounded once.
     unsafe fn mul_add(x: Self, y: Self, addend: Self) -> Self;
     /// `ops::math::min(x, y)`.

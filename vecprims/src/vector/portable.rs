@@ -62,6 +62,13 @@ impl Vector for Portable {
         fn sub(x: Self, y: Self) -> Self = Portable([x.0[0] - y.0[0], x.0[1] - y.0[1]]);
         fn mul(x: Self, y: Self) -> Self = Portable([x.0[0] * y.0[0], x.0[1] * y.0[1]]);
         fn is_nonzero(x: Self) -> Self = Portable(x.0.map(|lane| math::indicator(lane != 0.0)));
+        fn nonzeros(x: Self) -> u32 = u32::from(x.0[0] != 0.0) | u32::from(x.0[1] != 0.0) << 1;
+        fn compress(x: Self, bits: u32, first: u32, columns: *mut u32, values: *mut f64) = {
+            // The second lane takes the place of the first one where that is left out.
+            let second = (bits & 1) as usize;
+            (*columns, *values) = (first, x.0[0]);
+            (*columns.add(second), *values.add(second)) = (first + 1, x.0[1]);
+        };
         fn mul_add(x: Self, y: Self, addend: Self) -> Self =
             Portable([x.0[0].mul_add(y.0[0], addend.0[0]), x.0[1].mul_add(y.0[1], addend.0[1])]);
         fn min(x: Self, y: Self) -> Self = Portable([math::min(x.0[0], y.0[0]), math::min(x.0[1], y.0[1])]);

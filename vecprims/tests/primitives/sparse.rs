@@ -108,6 +108,38 @@ fn sparse_rows_are_laid_out_beside_one_value_each() {
 }
 
 #[test]
+fn cells_that_are_not_zero_are_compressed_as_far_as_there_is_room() {
+    for &kind in Kind::ALL {
+        let mut generator = Generator::new(7);
+        let (values, chances) = (generator.values(kind, 150), generator.values(Kind::ALL[0], 150));
+        for len in (0..=70).chain([127, 150]) {
+            // From cells that are all kept, but for zeros among the data, to some in a hundred.
+            for least in [-1.0, 0.5, 0.9, 0.99] {
+                let keeps = |(&value, &chance): (&f64, &f64)| if chance.abs() % 1.0 > least { value } else { -0.0 };
+                let cells: Vec<f64> = values[..len].iter().zip(&chances).map(keeps).collect();
+                let nonzeros: Vec<usize> = (0..len).filter(|&j| cells[j] != 0.0).collect();
+                for room in [0, nonzeros.len() / 2, nonzeros.len(), nonzeros.len() + 5, len + 40] {
+                    check_compressed(&cells, &nonzeros[..room.min(nonzeros.len())], room);
+                }
+            }
+        }
+    }
+}
+
+/// Compresses cells, of which so many find room, on every instruction set; what lies behind the room stays.
+fn check_compressed(cells: &[f64], expected: &[usize], room: usize) {
+    for table in all_primitives() {
+        let (mut columns, mut values) = (vec![u32::MAX; room + 1], vec![UNTOUCHED; room + 1]);
+        let kept = table.compress(cells, &mut columns[..room], &mut values[..room]);
+        let found: Vec<usize> = columns[..kept].iter().map(|&column| column as usize).collect();
+        assert_eq!(found, expected, "columns on {} of {cells:?}", table.isa());
+        let of_columns: Vec<f64> = expected.iter().map(|&column| cells[column]).collect();
+        assert_same(&values[..kept], &of_columns, || format!("values on {}", table.isa()));
+        assert_eq!((columns[room], values[room].to_bits()), (u32::MAX, UNTOUCHED.to_bits()), "{}", table.isa());
+    }
+}
+
+#[test]
 fn sparse_rows_times_matrices_go_position_by_position() {
     cases(check_products);
 }
