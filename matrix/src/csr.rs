@@ -87,6 +87,21 @@ impl JoinedCells<'_> {
 }
 
 impl SparseRow<'_> {
+    /// Writes the cells of the row, `fill` where it has no position, part by part: what is filled is still in the nearest cache when
+    /// values are written there.
+    fn write_row(self, fill: f64, cells: &mut [f64]) {
+        let (last, mut rest) = (cells.len() / CELLS_NEAR * CELLS_NEAR, self);
+        for (first, part) in (0..).step_by(CELLS_NEAR).zip(cells.chunks_mut(CELLS_NEAR)) {
+            part.fill(fill);
+            let is_before = |&j: &u32| (j as usize) < first + part.len();
+            let here = if first == last { rest.len() } else { rest.columns.partition_point(is_before) };
+            for (&j, &value) in rest.columns[..here].iter().zip(&rest.values[..here]) {
+                part[j as usize - first] = value;
+            }
+            rest = rest.part(here..rest.len());
+        }
+    }
+
     /// Writes those positions whose value is not zero, as long as there is room; how many these are.
     pub fn write_nonzeros(self, columns: &mut [u32], values: &mut [f64]) -> usize {
         let columns = &mut columns[..values.len()];
@@ -263,6 +278,9 @@ fn lengths_in(
     each(split(&mut out[1..], heights.iter().copied()), |(block, out)| lengths(block, out));
     out
 }
+
+/// Cells of rows that are filled at a time: 16 KiB, which the nearest cache holds.
+const CELLS_NEAR: usize = 1 << 11;
 
 /// Non-zeros of a row that is short: nobody could foretell how often a loop over them runs.
 const SHORT_ROW: usize = 8;
@@ -665,22 +683,23 @@ impl Csr {
     /// These values at the positions of the matrix, of which there is one for each, and `fill` elsewhere, in as many rows as there
     /// is room for.
     fn write_rows(&self, first_row: usize, values: &[f64], fill: f64, cells: &mut [f64]) {
-        cells.fill(fill);
-        let height = cells.len() / self.cols.max(1);
+        let cols = self.cols.max(1);
+        let height = cells.len() / cols;
         let offsets = &self.row_offsets()[first_row..=first_row + height];
-        let positions = offsets[0]..offsets[height];
-        let (columns, values) = (&self.columns()[positions.clone()], &values[positions.clone()]);
-        if values.len() < SHORT_ROW * height {
-            let starts = starts_of_rows(offsets, self.cols);
-            for ((&start, &j), &value) in starts.iter().zip(columns).zip(values) {
-                cells[start + j as usize] = value;
-            }
+        let all = SparseRow { columns: self.columns(), values };
+        if offsets[height] - offsets[0] >= SHORT_ROW * height {
+            let rows = cells.chunks_exact_mut(cols).zip(offsets.windows(2));
+            rows.for_each(|(row, bounds)| all.part(bounds[0]..bounds[1]).write_row(fill, row));
             return;
         }
-        for (row, bounds) in cells.chunks_exact_mut(self.cols.max(1)).zip(offsets.windows(2)) {
-            let own = bounds[0] - positions.start..bounds[1] - positions.start;
-            for (&j, &value) in columns[own.clone()].iter().zip(&values[own]) {
-                row[j as usize] = value;
+        let rows_near = (CELLS_NEAR / cols).max(1);
+        for (group, cells) in cells.chunks_mut(rows_near * cols).enumerate() {
+            let offsets = &offsets[group * rows_near..][..=cells.len() / cols];
+            let rows = all.part(offsets[0]..offsets[offsets.len() - 1]);
+            cells.fill(fill);
+            let starts = starts_of_rows(offsets, self.cols);
+            for ((&start, &j), &value) in starts.iter().zip(rows.columns).zip(rows.values) {
+                cells[start + j as usize] = value;
             }
         }
     }

@@ -385,3 +385,21 @@ fn more_columns_than_can_be_numbered_are_only_for_zeros() {
         assert_eq!((zeros.cols(), zeros.nnz()), (wide, 0));
     }
 }
+
+/// Rows are filled part by part before their non-zeros are written: no part, short row or long one is left out.
+#[test]
+fn sparse_rows_are_laid_out_beside_what_fills_them() {
+    for (rows, cols, every) in
+        [(0, 5, 1), (5, 0, 1), (2000, 3, 2), (700, 9, 40), (9, 2048, 3), (5, 2049, 700), (3, 9000, 5)]
+    {
+        let dense = Dense::from_fn(rows, cols, |i, j| if (i * 31 + j) % every == 0 { (i + j + 1) as f64 } else { 0.0 });
+        let csr = Csr::from_dense(&dense);
+        let filled = csr.filled_in(&BufferPool::new(0), csr.values(), -7.0);
+        let expected = Dense::from_fn(rows, cols, |i, j| if dense.get(i, j) == 0.0 { -7.0 } else { dense.get(i, j) });
+        assert_eq!(filled, expected, "{rows} x {cols}");
+        let first = rows / 3;
+        let mut cells = vec![f64::NAN; (rows - first) * cols];
+        csr.write_cells(first, &mut cells);
+        assert_eq!(cells, dense.values()[first * cols..], "{rows} x {cols} from {first}");
+    }
+}
