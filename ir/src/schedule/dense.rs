@@ -14,6 +14,8 @@ const LONG_ROWS_CELLS: usize = 4 * UNIT_CELLS;
 const LARGE: usize = 1 << 17;
 /// Cells of a unit that adds to large sums, which has several rows all the same: they lie beside the sums.
 const LARGE_SUMS_ROWS_CELLS: usize = 1 << 20;
+/// Computed cells of such a unit, of each of its vectors: two of these stay in the second-level cache.
+const LARGE_COMPUTED_CELLS: usize = 1 << 16;
 /// Cells of a unit of rows that are multiplied with a large matrix, which has several rows, too, as long as they stay in the
 /// second-level cache.
 const LARGE_SWEPT_ROWS_CELLS: usize = 1 << 17;
@@ -66,6 +68,8 @@ pub struct DensePartition {
 pub struct WholeRows {
     /// The longest of the vectors that a unit holds for each row.
     pub widest: usize,
+    /// The longest of those among them that are computed.
+    pub computed: usize,
     /// Whether long vectors are computed for each row, and nothing serves row after row: units then have fewer rows.
     pub has_long_vectors: bool,
     /// The cells that a unit adds to.
@@ -168,7 +172,11 @@ impl DensePartition {
             let few = within(UNIT_CELLS).min(MIN_UNIT_ROWS).max(within(LONG_ROWS_CELLS).min(MIN_LONG_ROWS));
             within(ROW_UNIT_CELLS).max(few)
         };
-        let beside_sums = if whole.sums > LARGE { within(LARGE_SUMS_ROWS_CELLS).min(MIN_LONG_ROWS) } else { 1 };
+        let beside_sums = if whole.sums > LARGE {
+            within(LARGE_SUMS_ROWS_CELLS).min(LARGE_COMPUTED_CELLS / whole.computed.max(1)).min(MIN_LONG_ROWS)
+        } else {
+            1
+        };
         let beside_swept = if whole.swept > LARGE { within(LARGE_SWEPT_ROWS_CELLS).min(ROWS_AT_ONCE) } else { 1 };
         let tile_rows = tile_rows.max(beside_sums).max(beside_swept);
         let heights = even_rows(area.rows, count, tile_rows.clamp(1, MAX_UNIT_ROWS));

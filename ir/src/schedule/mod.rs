@@ -293,7 +293,8 @@ impl Schedule {
             Driver::NonZeros(runs) => {
                 let weight = runs.cells(rows, non_zeros);
                 let few = product::few_results(non_zeros, cells).min(even_blocks(weight, BLOCK_CELLS));
-                Sums::Private(partial_count(weight, cells).max(few))
+                // Cells of private sums are filled and merged in half of the time of a visit each: that does not pay for them.
+                Sums::Private(partial_count(weight - non_zeros, cells).max(few))
             }
         })
     }
@@ -472,6 +473,7 @@ fn sample_runs(profile: &Profile) -> Runs {
 fn whole_rows(row: &RowProfile, flow: Flow) -> WholeRows {
     WholeRows {
         widest: row.widest.max(row.inputs.min(NARROW_ROW)),
+        computed: row.longest_computed,
         has_long_vectors: !row.keeps_vectors && row.longest_computed >= LONG_VECTOR,
         sums: if let Flow::Sums { cells } = flow { cells } else { 0 },
         swept: row.swept,

@@ -25,18 +25,24 @@ fn check_tiles(rows: usize, cols: usize, partition: &DensePartition) {
 }
 
 fn whole(widest: usize, has_long_vectors: bool) -> WholeRows {
-    WholeRows { widest, has_long_vectors, sums: 0, swept: 0 }
+    WholeRows { widest, computed: 0, has_long_vectors, sums: 0, swept: 0 }
 }
 
-/// Sums that no near cache holds are loaded and stored once for several rows, as long as these are not much larger.
+/// Sums that no near cache holds are loaded and stored once for several rows, as long as these are not much larger, and computed
+/// ones stay in a cache.
 #[test]
 fn units_that_add_to_large_sums_have_several_rows() {
-    let rows = |widest, has_long_vectors, sums| {
-        let whole = WholeRows { widest, has_long_vectors, sums, swept: 0 };
+    let rows_computing = |computed, widest, has_long_vectors, sums| {
+        let whole = WholeRows { widest, computed, has_long_vectors, sums, swept: 0 };
         let tile = DensePartition::whole_rows(area(64, widest), whole, 1).tiles(0).next().expect("a tile");
         assert!(tile.rows == 1 || tile.rows * widest <= 1 << 20);
         tile.rows
     };
+    let rows = |widest, has_long_vectors, sums| rows_computing(0, widest, has_long_vectors, sums);
+    assert_eq!(
+        [1, 10_000, 20_000, 100_000].map(|computed| rows_computing(computed, 100_000, true, 400_000)),
+        [8, 6, 3, 1]
+    );
     assert_eq!([false, true].map(|is_long| rows(100_000, is_long, 400_000)), [8; 2]);
     assert_eq!([false, true].map(|is_long| rows(100_000, is_long, 100_000)), [1; 2]);
     assert_eq!([1 << 18, 1 << 20, 1 << 22].map(|widest| rows(widest, true, 4 * widest)), [4, 1, 1]);
@@ -46,7 +52,7 @@ fn units_that_add_to_large_sums_have_several_rows() {
 #[test]
 fn units_that_go_through_large_matrices_have_several_rows() {
     let rows = |widest, swept| {
-        let whole = WholeRows { widest, has_long_vectors: false, sums: 0, swept };
+        let whole = WholeRows { widest, computed: 0, has_long_vectors: false, sums: 0, swept };
         DensePartition::whole_rows(area(64, widest), whole, 1).tiles(0).next().expect("a tile").rows
     };
     assert_eq!([80_000, 160_000].map(|swept| rows(20_000, swept)), [1, 4]);
