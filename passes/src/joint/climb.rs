@@ -2,7 +2,8 @@
 //!
 //! A change matters at a value that the plan materialises between two operators on matrices, or at one that another
 //! operator would compute so that templates open or fuse there. Such changes are explored, those whose memo tables fuse
-//! more edges first, then the ones of least cost; the best plan that comes of it is the next start.
+//! more edges first, then the ones of least cost; the best plan that comes of it is the next start. A change after which fewer
+//! edges can be fused is one where that form costs less by the measure of rewriting.
 
 use super::Search;
 use crate::explore::explore;
@@ -46,7 +47,7 @@ impl Search<'_> {
     ) -> Option<(Choices, Vec<Proposal>)> {
         let (best, choices) = self.best_with_choices()?;
         let unfused = unfused_values(&best.form.dag, &best.planned);
-        let barriers = barriers(&best.form.dag, &best.planned.memo);
+        let (barriers, cost) = (barriers(&best.form.dag, &best.planned.memo), best.form.cost);
         let mut flips = alternatives.flips(choices);
         flips.retain(|flip| best.form.hop(flip.class).is_some_and(|id| touches(&best.form.dag, &unfused, id)));
         flips.truncate(rewrites.max_explored - self.explored);
@@ -57,7 +58,8 @@ impl Search<'_> {
             let memo = explore(&Context::new(&form.dag, &self.options.template_limits), TEMPLATES);
             Proposal { flip, barriers: self::barriers(&form.dag, &memo), form }
         });
-        let mut proposals: Vec<Proposal> = explored.filter(|proposal| proposal.barriers <= barriers).collect();
+        let may_pay = |proposal: &Proposal| proposal.barriers <= barriers || proposal.form.cost < cost;
+        let mut proposals: Vec<Proposal> = explored.filter(may_pay).collect();
         // A stable sort: equally many barriers stay in the order of cost.
         proposals.sort_by_key(|proposal| proposal.barriers);
         Some((choices, proposals))

@@ -74,6 +74,25 @@ fn the_choice_is_never_worse_than_rewriting_first_or_not_at_all() {
     assert!(better > 0, "no search found anything");
 }
 
+/// `(X * r) %*% c`, with `c = t(colSums(X * rowSums(Y)))` computed anyway, is `X %*% (t(r) * c)`, which scales a column: no other form
+/// needs `t(r) * c`, and for it alone `t(t(c) * r)` would be as good.
+#[test]
+fn what_a_change_needs_is_computed_of_what_is_there() {
+    let mut d = Dag::default();
+    let (x, y, r) = (d.read("X", 1_000_000, 4), d.read("Y", 1_000_000, 4), d.read("r", 1, 4));
+    let sums = d.op((AggOp::Sum, Direction::Row), &[y]);
+    let scaled = d.mult(x, sums);
+    let by_column = d.op((AggOp::Sum, Direction::Col), &[scaled]);
+    let column = d.t(by_column);
+    let scaled = d.mult(x, r);
+    let product = d.matmul(scaled, column);
+    d.write("c", column);
+    d.write("p", product);
+    let Chosen { dag, .. } = chosen(&d.dag);
+    let factor = dag.hops.values().find(|hop| hop.op == BinaryOp::Mult.into()).expect("r scales something");
+    assert_eq!(factor.size.known_dims(), Some((4, 1)), "{dag}");
+}
+
 /// What forms have in common is decided once: a large part that has one form, beside a small one that has several.
 #[test]
 fn parts_that_forms_share_are_decided_once() {

@@ -78,26 +78,30 @@ impl Alternatives {
         text(flip.candidate) + &previous
     }
 
-    /// The choices with one of them changed.
+    /// The choices with one of them changed, and the cheapest ones for what is needed by it alone.
     pub(crate) fn flipped(&self, choices: &Choices, flip: Flip) -> Choices {
-        let mut flipped = choices.clone();
-        flipped.0[flip.class] = Some(flip.candidate);
-        flipped
+        let mut exchange = self.exchange(choices);
+        exchange.choose_with_new(flip.class, flip.candidate);
+        Choices(exchange.into_plan())
+    }
+
+    fn exchange(&self, choices: &Choices) -> Exchange<'_> {
+        Exchange::new(&self.classes, &self.roots, Weights::Balanced, choices.0.clone())
     }
 
     /// Every single change of the choices that gives a plan, the one of least cost first. Where neither operator reads a
     /// matrix (shapes, generators, scalars) it makes no difference to fusion which one it is.
     pub(crate) fn flips(&self, choices: &Choices) -> Vec<Flip> {
-        let mut exchange = Exchange::new(&self.classes, &self.roots, Weights::Balanced, choices.0.clone());
+        let mut exchange = self.exchange(choices);
         let mut flips: Vec<(u128, Flip)> = Vec::new();
         for class in (0..self.classes.len()).filter(|&class| self.classes[class].len() > 1) {
             for candidate in 0..self.classes[class].len() {
-                let Some(previous) = exchange.choose(class, candidate) else { continue };
-                let matters = self.reads_matrix(class, candidate) || self.reads_matrix(class, previous);
-                if matters && !exchange.has_cycle_through(class) {
+                let Some(exchanged) = exchange.choose_with_new(class, candidate) else { continue };
+                let (_, previous) = exchanged[0];
+                if self.reads_matrix(class, candidate) || self.reads_matrix(class, previous) {
                     flips.push((exchange.cost(), Flip { class, candidate }));
                 }
-                exchange.choose(class, previous);
+                exchange.take_back(exchanged);
             }
         }
         flips.sort_by_key(|(cost, flip)| (*cost, flip.class, flip.candidate));

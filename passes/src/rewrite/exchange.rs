@@ -6,6 +6,9 @@
 use super::classes::{Classes, Plan};
 use super::cost::Weights;
 
+/// Exchanges in the order in which they were made: classes, and the candidates that were replaced.
+pub(super) type Exchanged = Vec<(usize, usize)>;
+
 /// A plan with its cost, kept up to date.
 pub(super) struct Exchange<'a> {
     classes: &'a Classes,
@@ -15,6 +18,8 @@ pub(super) struct Exchange<'a> {
     cost: u128,
     /// Classes that are still to be added or dropped.
     pending: Vec<usize>,
+    /// Classes that the last exchange came to need.
+    fresh: Vec<usize>,
     /// The search for a cycle in which a class was last visited.
     visited: Vec<u32>,
     searches: u32,
@@ -24,8 +29,17 @@ impl<'a> Exchange<'a> {
     /// Starts from a plan without cycles that has an operator for every class that it needs.
     pub(super) fn new(classes: &'a Classes, roots: &[usize], weights: Weights, plan: Plan) -> Self {
         let (uses, visited) = (vec![0; classes.len()], vec![0; classes.len()]);
-        let mut exchange =
-            Exchange { classes, weights, plan, uses, cost: 0, pending: Vec::new(), visited, searches: 0 };
+        let mut exchange = Exchange {
+            classes,
+            weights,
+            plan,
+            uses,
+            cost: 0,
+            pending: Vec::new(),
+            fresh: Vec::new(),
+            visited,
+            searches: 0,
+        };
         exchange.add(roots);
         exchange
     }
@@ -52,11 +66,43 @@ impl<'a> Exchange<'a> {
         if new.inputs.iter().any(|&input| self.plan[input].is_none()) || self.needs_new_cycle(&new.inputs) {
             return None;
         }
+        self.fresh.clear();
         self.add(&new.inputs);
         self.plan[class] = Some(choice);
         self.cost = self.cost + new.cost.weighted(self.weights) - old.cost.weighted(self.weights);
         self.drop(&old.inputs);
         Some(previous)
+    }
+
+    /// Takes another candidate for a class, as [`choose`](Self::choose) does, and then for each class that the plan comes to need by it the
+    /// candidate with which the plan costs least: so far nobody needed that class, and chose for it with what is computed
+    /// anyway. Tells the exchanges that were made, to be [taken back](Self::take_back); nothing where it would close a cycle.
+    pub(super) fn choose_with_new(&mut self, class: usize, choice: usize) -> Option<Exchanged> {
+        let mut exchanged = vec![(class, self.choose(class, choice)?)];
+        let new = std::mem::take(&mut self.fresh);
+        if self.has_cycle_through(class) {
+            self.take_back(exchanged);
+            return None;
+        }
+        for class in new {
+            for choice in 0..self.classes[class].len() {
+                let cost = self.cost;
+                let Some(previous) = self.choose(class, choice) else { continue };
+                if self.cost >= cost || self.has_cycle_through(class) {
+                    self.choose(class, previous);
+                } else {
+                    exchanged.push((class, previous));
+                }
+            }
+        }
+        Some(exchanged)
+    }
+
+    /// Takes exchanges back.
+    pub(super) fn take_back(&mut self, exchanged: Exchanged) {
+        for (class, previous) in exchanged.into_iter().rev() {
+            self.choose(class, previous);
+        }
     }
 
     /// Whether what a class needs includes the class.
@@ -121,6 +167,7 @@ impl<'a> Exchange<'a> {
         while let Some(class) = self.pending.pop() {
             self.uses[class] += 1;
             if self.uses[class] == 1 {
+                self.fresh.push(class);
                 self.cost += self.own_cost(class);
                 self.pending.extend(self.inputs(class));
             }
