@@ -204,8 +204,8 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// A typical machine whose registers hold so many values: its rates of computing grow with them, those of reading, of
-    /// random values and of moving cells do not.
+    /// A typical machine whose registers hold so many values: its rates of computing grow with them, and those of its caches,
+    /// which fill such a register as fast; those of memory, of random values and of moving cells do not.
     pub fn typical(lanes: usize) -> Self {
         let typical = Machine::default();
         let wider = lanes.max(1) as f64 / typical.lanes as f64;
@@ -219,7 +219,9 @@ impl Machine {
             row_cells: wider * compute.row_cells,
             ..compute
         };
-        Machine { lanes: lanes.max(1), compute, ..typical }
+        let scaled = |Bandwidth { read, write }| Bandwidth { read: wider * read, write: wider * write };
+        let caches = typical.caches.map(|cache| Cache { bandwidth: scaled(cache.bandwidth), ..cache });
+        Machine { lanes: lanes.max(1), caches, compute, ..typical }
     }
 
     /// A machine of main memory alone, whose every operation runs at one rate (FLOP per second of all threads) and

@@ -29,7 +29,10 @@ fn rates_of_computing_grow_with_registers() {
     let rates =
         |machine: &Machine| [machine.compute.arithmetic, machine.compute.matrix_product, machine.compute.row_cells];
     assert_eq!(rates(&wide), rates(&Machine::default()).map(|rate| 2.0 * rate));
-    let computes_alike = Machine { compute: wide.compute, lanes: wide.lanes, ..Machine::default() };
+    let read = |machine: &Machine| machine.caches.map(|cache| cache.bandwidth.read);
+    assert_eq!(read(&wide), read(&Machine::default()).map(|rate| 2.0 * rate));
+    let computes_alike =
+        Machine { compute: wide.compute, caches: wide.caches, lanes: wide.lanes, ..Machine::default() };
     assert_eq!(wide, computes_alike);
     assert_eq!(wide.compute.reorganization, Machine::default().compute.reorganization);
 }
