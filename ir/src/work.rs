@@ -99,6 +99,10 @@ pub const fn narrow_below(has_functions: bool) -> usize {
     if has_functions { NARROW_ROW } else { NARROWEST_ROW }
 }
 
+/// Positions of a sparse row that are passed, each of which is written and cleared, in the time of a search for one, which branches
+/// where nobody foresees it: rows that have more for each of the positions wanted in them are searched. Set on one machine.
+pub const PASSED_FOR_SEARCH: usize = 12;
+
 /// Columns of rows that are joined in any order, at most: each column has a place in a table.
 pub const PLACED_COLUMNS: usize = 1 << 16;
 

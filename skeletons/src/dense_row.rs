@@ -3,7 +3,7 @@
 
 use crate::layout::leading;
 use crate::short_row::{ShortRow, Wanted};
-use fuseline_ir::work::PLACED_COLUMNS;
+use fuseline_ir::work::{PASSED_FOR_SEARCH, PLACED_COLUMNS};
 use fuseline_matrix::{JoinedCells, SparseRow};
 
 /// A row that is zero but while it holds the cells of a sparse one. Of wider rows than it has room for, short ones are
@@ -39,13 +39,9 @@ macro_rules! over_cells {
 }
 
 impl DenseRow {
-    /// Positions that are passed, each of which is written and cleared, in the time of a search for one, which branches where
-    /// nobody foresees it. Set on one machine.
-    const SEARCH_POSITIONS: usize = 12;
-
     /// Whether passing a row of so many columns and positions is faster than to search it `wanted` times.
     pub(crate) fn pays(columns: usize, positions: usize, wanted: usize) -> bool {
-        DenseRow::may_hold(columns, positions) && positions <= wanted.saturating_mul(DenseRow::SEARCH_POSITIONS)
+        DenseRow::may_hold(columns, positions) && positions <= wanted.saturating_mul(PASSED_FOR_SEARCH)
     }
 
     /// Whether rows of so many columns and positions fit.

@@ -1,7 +1,7 @@
 //! Operators over the rows of a sparse matrix: what goes by its non-zeros, and what is laid out for all columns.
 
 use super::outer::TRANSFERS_OF_SUMS;
-use super::product::{Passes, lines_of_row, passes};
+use super::product::{Passes, lines_of, lines_of_row, passes};
 use super::schedule::Scheduled;
 use super::vectors::Vectors;
 use super::work::{JOINED_ROW_START, MET_ROW_START, Work, is_column_aggregate, share_of_merge};
@@ -10,6 +10,7 @@ use crate::facts::{Context, bytes_of, cells, sparsity, stored_non_zeros, stored_
 use crate::hops::read_as;
 use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{HopId, HopOp};
+use fuseline_ir::work::PASSED_FOR_SEARCH;
 
 /// What passing over a row without non-zeros costs, relative to beginning one: its offsets are looked at. Set on one machine.
 const EMPTY_ROW: f64 = 0.125;
@@ -139,8 +140,11 @@ impl SparseRows {
             let stores = operator.roots.iter().any(|&root| self.lies_by_position(root));
             let is_ordered = stores || looked_up().next().is_some();
             let share = share_of_merge(is_ordered, &context.hop(*main).size);
-            work.joined = share * count(&mut [*main].into_iter().chain(found.joined.iter().copied()));
-            work.met = count(&mut looked_up().filter(is_sparse));
+            let joined = count(&mut [*main].into_iter().chain(found.joined.iter().copied()));
+            work.joined = share * joined;
+            // Rows that are much longer than what is joined are searched for it.
+            let searched = PASSED_FOR_SEARCH as f64 * joined;
+            work.met = looked_up().filter(is_sparse).map(|id| stored_non_zeros(context, id).min(searched)).sum();
             work.combined_rows = JOINED_ROW_START * rows;
         }
     }
@@ -203,7 +207,9 @@ impl SparseRows {
         }
         let left = passes(context, id).filter(|passes| passes.is_sum)?.rows_of;
         let other = if by_position(left) { inputs[1] } else { left };
-        (by_position(left) || by_position(inputs[1])).then(|| lines_of_row(context, other))
+        // Sums are dense, however few non-zeros B has.
+        let lines = || context.hop(other).size.cols.map_or(0.0, lines_of);
+        (by_position(left) || by_position(inputs[1])).then(lines)
     }
 
     /// The non-zeros that are visited.
@@ -259,11 +265,14 @@ impl SparseRows {
         inputs.chain(self.main.iter().flat_map(|(_, found)| found.laid_out.iter().copied()))
     }
 
-    /// The cells of results that are computed for all columns and stored sparse.
-    pub(super) fn compacted_cells(&self, context: &Context<'_>, operator: &Operator) -> f64 {
+    /// The results that are computed for all columns and stored sparse.
+    pub(super) fn compacted<'o>(
+        &'o self,
+        context: &'o Context<'_>,
+        operator: &'o Operator,
+    ) -> impl Iterator<Item = HopId> + 'o {
         let is_compacted = |id: &HopId| stored_rows(context, *id) > 0.0 && !self.lies_by_position(*id);
-        let compacted = operator.roots.iter().copied().filter(is_compacted);
-        compacted.map(|id| cells(&context.hop(id).size)).sum()
+        operator.roots.iter().copied().filter(is_compacted)
     }
 
     /// Whether rows that are computed for all columns, those of products, are looked up at the non-zeros.

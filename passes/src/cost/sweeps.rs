@@ -7,7 +7,7 @@
 use super::product::{Passes, passes};
 use super::sparse_rows::SparseRows;
 use super::vectors::Vectors;
-use super::work::is_column_aggregate;
+use super::work::{is_by_cell, is_column_aggregate};
 use crate::cover::Operator;
 use crate::facts::{Context, SCALAR_BYTES, bytes_of};
 use crate::machine::Machine;
@@ -38,7 +38,7 @@ pub enum Swept {
     Factor,
     /// A thread's own sums, which are written, too.
     Sums,
-    /// A thread's own sums by column and vectors of a row, which are written, too.
+    /// A thread's own sums by column and other vectors that it stores of a row, which are written, too.
     Vectors,
     /// Vectors with a value for each column.
     OfColumns,
@@ -79,28 +79,23 @@ pub(super) fn swept(
     operator.members.iter().filter_map(|&id| sweep(context, id, sparse_rows)).collect()
 }
 
-/// The sums by column of a fused operator over rows, if it has some, and what it stores of each row besides, which comes between
-/// one row's additions to these and the next one's: sparse rows that are laid out, and those of products with several columns.
-/// The product of a transpose with a column is such a sum, too.
-pub(super) fn sums_by_column(
-    context: &Context<'_>,
-    operator: &Operator,
-    sparse_rows: Option<&SparseRows>,
-) -> Option<Sweep> {
-    let product = |id: HopId| dense_passes(context, id, sparse_rows);
+/// What a fused operator over rows stores of each row, which comes between one row's use of it and the next one's: sums by column,
+/// sparse rows that are laid out, rows of products with several columns, and computed rows that products take in. The product
+/// of a transpose with a column is such a sum, too.
+pub(super) fn vectors_of_rows(context: &Context<'_>, operator: &Operator, sparse_rows: Option<&SparseRows>) -> Sweep {
     let is_column = |id: HopId| context.hop(id).size.cols == Some(1);
-    let sum = |id: HopId| match product(id) {
-        Some(Passes { rows_of, is_sum: true, .. }) if is_column(id) => Some(rows_of),
-        _ => is_column_aggregate(context, id).then_some(id),
+    let of_member = |id: HopId| match dense_passes(context, id, sparse_rows) {
+        Some(Passes { rows_of, is_sum: true, .. }) => {
+            let sums = is_column(id).then_some(rows_of);
+            [sums, Some(rows_of).filter(|&rows| operator.covers(rows) && is_by_cell(context, rows))]
+        }
+        Some(_) => [Some(id).filter(|&id| !is_column(id)), None],
+        None => [is_column_aggregate(context, id).then_some(id), None],
     };
-    let members = || operator.members.iter().copied();
-    members().find_map(sum)?;
     let laid_out = sparse_rows.into_iter().flat_map(|rows| rows.scattered(context, operator));
-    let is_product = |id: HopId| passes(context, id).is_some_and(|passes| !passes.is_sum);
-    let products = members().filter(|&id| is_product(id) && !is_column(id));
-    let stored = laid_out.chain(members().filter_map(sum)).chain(products);
+    let stored = laid_out.chain(operator.members.iter().copied().flat_map(of_member).flatten());
     let bytes = stored.map(|id| context.hop(id).size.cols.unwrap_or(0) as f64 * SCALAR_BYTES).sum();
-    Some(Sweep { bytes, beside: 0.0, times: 0.0, of: Swept::Vectors })
+    Sweep { bytes, beside: 0.0, times: 0.0, of: Swept::Vectors }
 }
 
 /// The vectors with a value for each column that dense rows, or rows that are laid out, are multiplied with, cell by cell or in

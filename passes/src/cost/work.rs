@@ -233,7 +233,7 @@ pub(super) fn is_pooling(context: &Context<'_>, id: HopId) -> bool {
 }
 
 /// Whether an operator computes each cell of its result by itself.
-fn is_by_cell(context: &Context<'_>, id: HopId) -> bool {
+pub(super) fn is_by_cell(context: &Context<'_>, id: HopId) -> bool {
     matches!(context.hop(id).op, HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_) | HopOp::Nary(_))
 }
 

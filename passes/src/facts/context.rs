@@ -7,8 +7,8 @@ use crate::memory::OutputBytes;
 use crate::sketch::SparsityEstimates;
 use crate::zeros;
 use cranelift_entity::{EntitySet, SecondaryMap};
-use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{Hop, HopDag, HopId, HopOp, ReorgOp};
+use fuseline_ir::{Format, SizeInfo};
 use smallvec::SmallVec;
 use std::cell::OnceCell;
 
@@ -82,7 +82,7 @@ impl<'a> Context<'a> {
             worst_case: OnceCell::new(),
         };
         for id in dag.hops.keys() {
-            context.storage[id] = Storage::of(&context.expected_size(id));
+            context.storage[id] = context.expected_storage(id);
             context.operations[id] = Operation::of(dag, id);
             if let Some(factors) = find_transposed_product(&context, id) {
                 context.transposed_products[id] = Some(factors);
@@ -106,6 +106,29 @@ impl<'a> Context<'a> {
         let size = self.hop(id).size;
         let nnz = [size.nnz, self.estimates.non_zeros(id)].into_iter().flatten().min();
         SizeInfo { nnz, ..size }
+    }
+
+    /// How a value is expected to be stored, given that of its inputs. The product of a sparse and a dense matrix is computed
+    /// dense, and stays so where it may have too many non-zeros for a sparse format, however few it has: nobody counts them.
+    fn expected_storage(&self, id: HopId) -> Storage {
+        let size = self.expected_size(id);
+        let is_left_dense = self
+            .most_non_zeros_beside_dense(id)
+            .is_some_and(|most| SizeInfo { nnz: Some(most), ..size }.format() == Format::Dense);
+        Storage::of(&if is_left_dense { SizeInfo { nnz: None, ..size } } else { size })
+    }
+
+    /// The most non-zeros of the product of a sparse and a dense matrix, from those of the sparse one.
+    fn most_non_zeros_beside_dense(&self, id: HopId) -> Option<u64> {
+        let hop = self.hop(id);
+        let [left, right] = hop.inputs[..] else { return None };
+        let [of_left, of_right] = [left, right].map(|side| self.storage(side));
+        let (sparse, times) = match (of_left.format, of_right.format) {
+            (Format::Sparse, Format::Dense) => (of_left, hop.size.cols),
+            (Format::Dense, Format::Sparse) => (of_right, hop.size.rows),
+            _ => return None,
+        };
+        (hop.op == HopOp::MatMul).then(|| (sparse.non_zeros * times.unwrap_or(0) as f64) as u64)
     }
 
     /// Whether a matrix is known to have non-zeros only where another one has them.

@@ -3,6 +3,7 @@
 use super::*;
 use crate::facts::{Context, TemplateLimits};
 use crate::testing::{Dag, Random};
+use fuseline_ir::Format;
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::ops::{BinaryOp, UnaryOp};
 use std::sync::Arc;
@@ -197,6 +198,25 @@ fn contexts_expect_what_sketches_tell() {
     assert!(expected.is_some_and(|nnz| (900..1100).contains(&nnz)), "{expected:?}");
     assert_eq!(Context::new(&d.dag, &limits).expected_size(gram).nnz, Some(1_000_000));
     assert_eq!(inputs_worth_a_sketch(&d.dag).into_iter().collect::<Vec<_>>(), ["X"]);
+}
+
+/// A product of a sparse and a dense matrix is computed dense, and nobody counts non-zeros where there may be many.
+#[test]
+fn products_that_may_have_many_non_zeros_are_expected_to_be_dense() {
+    let format = |non_zeros: u64| {
+        let mut d = Dag::default();
+        let (x, u) = (d.sparse("X", 500, 100_000, non_zeros), d.read("U", 500, 16));
+        let transposed = d.t(x);
+        let product = d.matmul(transposed, u);
+        let limits = TemplateLimits::default();
+        let estimates = SparsityEstimates::new(&d.dag, &InputSketches::new());
+        let context = Context::with_estimates(&d.dag, &limits, estimates);
+        // Columns that share a row leave others empty.
+        assert!(context.expected_size(product).format().is_sparse(), "{non_zeros}");
+        context.storage(product).format
+    };
+    // Of 1.6 million cells two fifths, but for 100,000 rows.
+    assert_eq!([30_000, 34_000].map(format), [Format::Sparse, Format::Dense]);
 }
 
 /// `rand(..., sparsity=0.01)` makes a sparse matrix, and products with it are small; but chance decides how many

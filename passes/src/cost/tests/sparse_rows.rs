@@ -98,7 +98,7 @@ fn chains_that_fill_rows_cost_their_non_zeros_until_they_are_laid_out() {
         assert_eq!(operator.main_input(&context), Some(x), "chain {number}");
         assert_close(vector.work.flops() / flops, 1.0);
         // The rows are laid out once.
-        assert_close(vector.work.moved, 0.3 * (ROWS * COLS) as f64);
+        assert_close(vector.work.moved, 0.15 * (ROWS * COLS) as f64);
     }
 }
 
@@ -228,6 +228,35 @@ fn rows_that_are_combined_cost_more_than_visits() {
     }
 }
 
+/// Rows that are much longer than what is joined are searched for it: their non-zeros cost no visit each.
+#[test]
+fn long_rows_are_searched_for_joined_ones() {
+    let met = |of_long: u64| {
+        let mut d = Dag::default();
+        let [x, y, z] = [("X", ROWS), ("Y", ROWS), ("Z", of_long)].map(|(name, nnz)| d.sparse(name, ROWS, COLS, nnz));
+        let (joined, v) = (d.plus(x, y), d.read("v", COLS, 1));
+        let product = d.mult(joined, z);
+        let root = d.matmul(product, v);
+        vector_of(&d.dag, Some(TemplateType::Row), &[joined, product, root], &[x, y, z, v]).work.met
+    };
+    assert_eq!(met(20 * ROWS), 20.0 * ROWS as f64);
+    assert_eq!([40, 80].map(|times| met(times * ROWS)), [24.0 * ROWS as f64; 2]);
+}
+
+/// Non-zeros add to rows of dense sums, even where the other factor has few non-zeros.
+#[test]
+fn sums_of_sparse_factors_are_dense() {
+    let lines = |non_zeros: u64| {
+        let mut d = Dag::default();
+        let (x, b) = (d.sparse("X", ROWS, COLS, NON_ZEROS), d.sparse("B", ROWS, 16, non_zeros));
+        let transposed = d.t(x);
+        let product = d.matmul(transposed, b);
+        vector_of(&d.dag, Some(TemplateType::Row), &[transposed, product], &[x, b]).work.lines
+    };
+    assert_eq!(lines(ROWS), lines(16 * ROWS));
+    assert!(lines(ROWS) > NON_ZEROS as f64);
+}
+
 /// Rows that meet go from the emptiest on: what two of them have left searches a third one, however few times as long as the
 /// first of them this one is.
 #[test]
@@ -351,6 +380,10 @@ fn rows_of_products_are_stored_and_looked_up() {
 /// Closes an operator over rows.
 type Close = fn(&mut Dag, HopId);
 
+fn sum_by_row(d: &mut Dag, rows: HopId) {
+    d.op(HopOp::AggUnary(AggOp::Sum, Direction::Row), &[rows]);
+}
+
 fn sum_by_column(d: &mut Dag, rows: HopId) {
     d.op(HopOp::AggUnary(AggOp::Sum, Direction::Col), &[rows]);
 }
@@ -372,27 +405,31 @@ fn least_of_rows(cols: u64, close: Close) -> Dag {
     d
 }
 
-/// Sums by column are fetched from beyond the caches of a core where rows are long: beside them an operator stores sparse rows that
-/// are laid out, and rows of products. The product of a transpose with a column is such a sum.
+/// What an operator stores of each row is fetched from beyond the caches of a core where rows are long: sums by column, sparse rows
+/// that are laid out, rows of products, and those that are computed for a product. The product of a transpose with a column is such
+/// a sum.
 #[test]
-fn sums_by_column_of_long_rows_leave_the_caches_of_a_core() {
-    let read = |cols: u64, close: Close| {
+fn vectors_of_long_rows_leave_the_caches_of_a_core() {
+    let read = |cols: u64, vectors: f64, close: Close| {
         let d = least_of_rows(cols, close);
         let mut model = paper();
-        model.machine.caches[1].size = 3.0 * 8.0 * 20_000.0;
+        model.machine.caches[1].size = vectors * 8.0 * 20_000.0;
         let limits = TemplateLimits::default();
         let vector = cost_vector(&Context::new(&d.dag, &limits), &row_operator(&d.dag)).expect("an operator over rows");
-        let of_rows = vector.sweeps.iter().find(|sweep| sweep.bytes == 3.0 * 8.0 * cols as f64).copied();
-        let of_rows = of_rows.expect("three vectors for each row");
+        let of_rows = vector.sweeps.iter().find(|sweep| sweep.of == Swept::Vectors).copied();
+        let of_rows = of_rows.expect("some vectors for each row");
+        assert_eq!(of_rows.bytes, vectors * 8.0 * cols as f64);
         assert_eq!(of_rows.times, 99.0);
         of_rows.seconds(&model.machine, 1.0)
     };
-    let all = |cols: u64| 99.0 * 3.0 * 8.0 * cols as f64 * (1.0 / 32e9 + 1.0 / 16e9);
-    for close in [sum_by_column, multiply_transpose::<1>] {
-        assert_eq!(read(20_000, close), 0.0);
-        assert_close(read(30_000, close), 0.5 * all(30_000));
-        assert_close(read(40_000, close), all(40_000));
-        assert_close(read(50_000, close), all(50_000));
+    let closes: [(f64, Close); 4] =
+        [(2.0, sum_by_row), (3.0, sum_by_column), (3.0, multiply_transpose::<2>), (4.0, multiply_transpose::<1>)];
+    for (vectors, close) in closes {
+        let all = |cols: u64| 99.0 * vectors * 8.0 * cols as f64 * (1.0 / 32e9 + 1.0 / 16e9);
+        assert_eq!(read(20_000, vectors, close), 0.0);
+        assert_close(read(30_000, vectors, close), 0.5 * all(30_000));
+        assert_close(read(40_000, vectors, close), all(40_000));
+        assert_close(read(50_000, vectors, close), all(50_000));
     }
 }
 

@@ -1,8 +1,8 @@
 //! Basic operators that read their inputs whole: products, aggregations, and what moves cells.
 
 use super::{
-    BASIC_BLOCK_CELLS, COMPACT_IN_MOVES, CostVector, InputRead, expected_output_bytes, least_read, matrices, non_zeros,
-    reads_values_alone, unfolding,
+    BASIC_BLOCK_CELLS, COMPACT_IN_MOVES, CostVector, InputRead, VALUES_ONLY_ROW_START, expected_output_bytes,
+    least_read, matrices, non_zeros, reads_values_alone, unfolding,
 };
 use crate::cost::BLOCK_CELLS;
 use crate::cost::outer::TRANSFERS_OF_SUMS;
@@ -25,10 +25,6 @@ use smallvec::SmallVec;
 /// What starting a sparse row costs a single product or aggregation, relative to the machine's `sparse.row`, which was
 /// measured with two products per row. Fitted.
 const SINGLE_USE_ROW_START: f64 = 0.75;
-
-/// What starting a sparse row costs an aggregation that asks for values alone, relative to the machine's `sparse.row`.
-/// Fitted.
-const VALUES_ONLY_ROW_START: f64 = 0.5;
 
 /// What starting a run costs for one of several short rows that a basic operator takes side by side, relative to the
 /// machine's `start.run`. Fitted.

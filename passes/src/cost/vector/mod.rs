@@ -31,18 +31,22 @@ const SHARED_PATTERN: f64 = 0.99;
 /// relative to the machine's `sparse.non_zero` and `sparse.row`. Fitted.
 const MERGED_PATTERN_VISIT: f64 = 0.75;
 
+/// What starting a sparse row costs an operator with a single aggregation that asks for values alone, relative to the machine's `sparse.row`.
+/// Fitted.
+const VALUES_ONLY_ROW_START: f64 = 0.5;
+
 /// Values of a row up to which what belongs to the row is repeated for its cells, so that rows run on as one; in longer ones
 /// registers hold the cells of one row alone. Fitted: below the 16 and 32 values at which primitives and generated code
 /// change between the two.
 const MOST_REPEATED_VALUES: f64 = 8.0;
 
 /// What a cell of a sparse row costs that is laid out for all columns, in cells that a transposition moves one by one: most are
-/// zeros, which are filled in. Fitted.
-const SCATTER_IN_MOVES: f64 = 0.3;
+/// zeros, which are filled in. Set on one machine.
+const SCATTER_IN_MOVES: f64 = 0.15;
 
 /// What a cell of a result costs that is computed for all cells and stored sparse, in cells that a transposition moves one by
 /// one: it is counted and copied while it is in a cache. Set on one machine.
-const COMPACT_IN_MOVES: f64 = 0.3;
+const COMPACT_IN_MOVES: f64 = 0.15;
 
 /// What a cell of an unfolded image costs, in cells that a transposition moves one by one: those of a row of windows are
 /// neighbours in the image, too. Estimated, not measured; fused and basic convolutions unfold alike.

@@ -1,13 +1,13 @@
 //! Row operators: every input is read whole, row by row.
 
 use super::{
-    COMPACT_IN_MOVES, CostVector, InputRead, MOST_REPEATED_VALUES, SCATTER_IN_MOVES, expected_output_bytes, is_narrow,
-    matrices, non_zeros, share_in_ranges, unfolding,
+    COMPACT_IN_MOVES, CostVector, InputRead, MOST_REPEATED_VALUES, SCATTER_IN_MOVES, VALUES_ONLY_ROW_START,
+    expected_output_bytes, is_narrow, matrices, non_zeros, share_in_ranges, unfolding,
 };
 use crate::cost::product::passes;
 use crate::cost::schedule::Scheduled;
 use crate::cost::sparse_rows::SparseRows;
-use crate::cost::sweeps::{Sweep, sums_by_column, swept, vectors_of_columns};
+use crate::cost::sweeps::{Sweep, swept, vectors_of_columns, vectors_of_rows};
 use crate::cost::work::{Work, dense_flops, flops, fused_class, is_column_aggregate, product_share, row_cells, runs};
 use crate::cover::Operator;
 use crate::facts::{Context, SCALAR_BYTES, bytes_of, cells, has_short_rows, stored_non_zeros, stored_rows};
@@ -113,12 +113,14 @@ impl RowPass<'_> {
         let looks_up = sparse_rows.as_ref().is_some_and(|rows| rows.looks_up(context, operator));
         let goes_by_values = !looks_up && !asks_for_columns(work, inputs);
         work.non_zeros = if goes_by_values { 0.0 } else { non_zeros(context, inputs) };
+        let mut all_walks = 0.0;
         for read in inputs.iter().filter(|read| stored_rows(context, read.id) > 0.0) {
             let is_read = |member: HopId, id: HopId| match sparse_rows {
                 Some(rows) => rows.walks_through(read.id, member, id),
                 None => id == read.id,
             };
             let (products, walks) = walks(context, &operator.members, is_read);
+            all_walks += walks;
             let non_zeros = stored_non_zeros(context, read.id) * read.touched / read.bytes.max(1.0);
             // A product with several columns takes as long in a row that is in the nearest cache.
             let whole = (products - 1.0).max(0.0);
@@ -126,7 +128,8 @@ impl RowPass<'_> {
             work.non_zeros_again += (walks - 1.0 - whole).max(0.0) * non_zeros;
         }
         let begun_share = sparse_rows.as_ref().map_or(1.0, |rows| rows.begun_share(context));
-        work.sparse_rows = begun_share * inputs.iter().map(|read| stored_rows(context, read.id)).sum::<f64>();
+        let start = if goes_by_values && all_walks <= 1.0 { VALUES_ONLY_ROW_START } else { 1.0 };
+        work.sparse_rows = start * begun_share * inputs.iter().map(|read| stored_rows(context, read.id)).sum::<f64>();
     }
 }
 
@@ -143,7 +146,10 @@ fn count_positions(
         read.lines = rows.lines_read(context, operator, read.id);
     }
     work.moved += rows.scattered_cells(context, operator) * SCATTER_IN_MOVES;
-    work.moved += rows.compacted_cells(context, operator) * COMPACT_IN_MOVES;
+    for root in rows.compacted(context, operator) {
+        work.moved += COMPACT_IN_MOVES * cells(&context.hop(root).size);
+        work.count_stored(stored_non_zeros(context, root), stored_rows(context, root));
+    }
     (work.lines, work.line_bytes) = rows.lines_added_to(context, operator);
     rows.count_spread(context, operator, work);
 }
@@ -203,7 +209,7 @@ impl Held {
     fn of(context: &Context<'_>, operator: &Operator, sparse_rows: Option<&SparseRows>) -> Held {
         let sums: f64 = operator.roots.iter().filter_map(|&root| bytes_of_dense_sums(context, root)).sum();
         let mut sweeps = swept(context, operator, sparse_rows);
-        sweeps.extend(sums_by_column(context, operator, sparse_rows));
+        sweeps.push(vectors_of_rows(context, operator, sparse_rows));
         sweeps.extend(vectors_of_columns(context, operator, sparse_rows));
         let largest = sweeps.iter().map(|sweep| sweep.bytes).fold(sums, f64::max);
         if largest * work::MAX_PARTIALS as f64 <= LARGE_SUMS {
