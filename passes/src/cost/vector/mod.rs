@@ -31,8 +31,8 @@ const SHARED_PATTERN: f64 = 0.99;
 /// relative to the machine's `sparse.non_zero` and `sparse.row`. Fitted.
 const MERGED_PATTERN_VISIT: f64 = 0.75;
 
-/// What starting a sparse row costs an operator with a single aggregation that asks for values alone, relative to the machine's `sparse.row`.
-/// Fitted.
+/// What starting a sparse row costs an operator with a single aggregation that asks for values alone, relative to the machine's
+/// `sparse.row`. Fitted.
 const VALUES_ONLY_ROW_START: f64 = 0.5;
 
 /// Values of a row up to which what belongs to the row is repeated for its cells, so that rows run on as one; in longer ones
