@@ -110,8 +110,8 @@ impl Work {
 
     /// Counts the non-zeros of a new pattern, and the rows that hold any.
     pub(super) fn count_stored(&mut self, non_zeros: f64, rows: f64) {
-        self.stored = non_zeros;
-        self.stored_rows = rows.min(non_zeros);
+        self.stored += non_zeros;
+        self.stored_rows += rows.min(non_zeros);
     }
 
     /// Counts what it takes to form the transpose of a sparse matrix: its non-zeros are stored, by themselves where it is not the
@@ -120,8 +120,7 @@ impl Work {
         self.moved += formed.rows + TRANSPOSED_IN_MOVES * formed.non_zeros;
         if is_apart {
             self.moved += formed.non_zeros;
-            self.stored += formed.non_zeros;
-            self.stored_rows += formed.rows.min(formed.non_zeros);
+            self.count_stored(formed.non_zeros, formed.rows);
         }
     }
 
