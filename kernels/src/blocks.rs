@@ -8,6 +8,7 @@ use crate::KernelContext;
 use fuseline_ir::schedule::Strips;
 use fuseline_ir::work::{self, CELL_BYTES, csr_row_bytes, even_blocks};
 pub(crate) use fuseline_ir::work::{BASIC_BLOCK_CELLS as BLOCK_CELLS, MAX_PARTIALS, block_rows, most_block_rows};
+use fuseline_matrix::affinity::keep_apart;
 use fuseline_matrix::run_context::is_alone;
 use fuseline_matrix::{
     Buffer, BufferPool, Csr, CsrRows, Dense, Layout, MatrixBlock, StopListener, SuitedRows, count_nonzeros, strips,
@@ -323,7 +324,11 @@ pub(crate) fn for_each_block<T: Send>(
 /// Calls `each` with every run of `length` values and its number, inside of the pool.
 fn for_each_run<T: Send>(pool: &ThreadPool, values: &mut [T], length: usize, each: &(dyn Fn(usize, &mut [T]) + Sync)) {
     let runs = values.par_chunks_mut(length).enumerate();
-    pool.install(|| runs.for_each(|(number, values)| each(number, values)));
+    let each = |(number, values): (usize, &mut [T])| {
+        keep_apart();
+        each(number, values);
+    };
+    pool.install(|| runs.for_each(each));
 }
 
 /// What `each` makes of every part, in the order of the parts.
@@ -395,5 +400,9 @@ type Worker<'a> = Box<dyn FnMut(usize) + 'a>;
 /// Calls workers with all numbers below `count`, inside of the pool.
 fn for_each_number<'a>(pool: &ThreadPool, count: usize, worker: &(dyn Fn() -> Worker<'a> + Sync)) {
     let numbers = (0..count).into_par_iter();
-    pool.install(|| numbers.for_each_init(worker, |worker, number| worker(number)));
+    let each = |worker: &mut Worker<'a>, number| {
+        keep_apart();
+        worker(number);
+    };
+    pool.install(|| numbers.for_each_init(worker, each));
 }

@@ -1,6 +1,6 @@
 //! The threads that work is shared among.
 
-use fuseline_matrix::affinity::Processors;
+use fuseline_matrix::affinity::{Placement, Processors};
 use fuseline_matrix::run_context::Abort;
 use fuseline_matrix::{BufferPool, RunContext, StopFlag};
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -48,7 +48,7 @@ pub(crate) struct Threads {
 
 impl Threads {
     /// So many threads, one at least, whose programs take memory from a pool and end when the flag is raised. Those that are
-    /// pinned stay on a processor each, where there are enough.
+    /// pinned stay on a processor each, where there are enough; others are kept apart where they begin to share work.
     ///
     /// # Errors
     /// They are too many, or the operating system refuses them, or to pin them.
@@ -62,6 +62,7 @@ impl Threads {
             return Err(ThreadsError::TooMany { count });
         }
         let processors = pin.then(Processors::allowed).transpose().map_err(ThreadsError::NotPinned)?;
+        let placement = if pin { None } else { Placement::of_threads(count) };
         let builder = ThreadPoolBuilder::new().num_threads(count.max(1)).stack_size(STACK_BYTES);
         let context = RunContext::new(Arc::<BufferPool>::clone(&buffers), stop);
         let of_threads = context.clone();
@@ -69,6 +70,9 @@ impl Threads {
             of_threads.stay();
             if let Some(processors) = processors {
                 processors.pin(index);
+            }
+            if let Some(placement) = &placement {
+                placement.stay(index);
             }
         });
         let pool = builder.thread_name(|index| format!("fuseline-{index}")).build()?;

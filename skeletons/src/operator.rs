@@ -24,6 +24,7 @@ use crate::{Execution, Scheduled, SkeletonError};
 use fuseline_ir::cplan::COutput;
 use fuseline_ir::schedule::{Access, Driver, Extent, Rows, Schedule, Strips, Tile};
 use fuseline_ir::template::Space;
+use fuseline_matrix::affinity::keep_apart;
 use fuseline_matrix::run_context::is_alone;
 use fuseline_matrix::{Buffer, BufferPool, MatrixBlock, StopListener, strips};
 use rayon::prelude::*;
@@ -227,6 +228,7 @@ impl Operator<'_> {
             if self.stop.hears() {
                 return None;
             }
+            keep_apart();
             let recycled = lock().pop();
             let mut workspace = recycled.unwrap_or_else(|| Box::new(Workspace::new(self.binding.sides.len())));
             workspace.layout.tally.blocks += 1;
