@@ -243,12 +243,12 @@ fn has_large_sums(context: &KernelContext<'_>, left: &Dense, k: usize) -> bool {
     ranges > 1 && ranges * k * CELLS_PER_SUM > rows && strips.len() == 1
 }
 
-/// Rows whose parts of a range of columns are read side by side: so many streams memory follows. Sums are read and written once
-/// for all of them.
-const STREAMED_ROWS: usize = 8;
+/// Rows whose parts of a range of columns are read side by side. Sums are read and written once for all of them: of fewer rows, the
+/// more often. Set on one machine, among 8, 16, 32 and 64.
+const STREAMED_ROWS: usize = 32;
 
-/// Columns of long rows that are: each stream is as long as two pages, and the cells of a tile stay in the second-level cache.
-const STREAMED_COLUMNS: usize = 1024;
+/// Columns of long rows that are: each stream is as long as a page, and the cells of a tile stay in the second-level cache.
+const STREAMED_COLUMNS: usize = 512;
 
 /// Columns of a range, and the rows that are read of them at a time.
 #[derive(Clone, Copy)]
