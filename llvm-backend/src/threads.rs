@@ -7,7 +7,7 @@
 use crate::compiler::Worker;
 use crate::target::Target;
 use crate::{LlvmOptions, NAME};
-use fuseline_matrix::affinity::unpin;
+use fuseline_matrix::affinity::start_anywhere;
 use fuseline_skeletons::backend::BackendError;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
@@ -111,9 +111,8 @@ impl CompileThreads {
         let (options, target) = (self.options, self.target.clone());
         let shared = Arc::clone(&self.shared);
         let alive = Alive::new(shared);
-        std::thread::Builder::new().name("fuseline-llvm".into()).stack_size(STACK_BYTES).spawn(move || {
-            // One that is pinned may have started this one.
-            unpin();
+        let thread = std::thread::Builder::new().name("fuseline-llvm".into()).stack_size(STACK_BYTES);
+        start_anywhere(thread, move || {
             // The worker goes before what tells of it.
             let Alive(shared) = &alive;
             let mut worker = Worker::new(options, target);

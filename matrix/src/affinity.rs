@@ -10,9 +10,10 @@ use std::cell::RefCell;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// The processors that this process may use, as they were when threads were first started.
+/// The processors that this process may use, as they were when threads were first pinned.
 static ALLOWED: OnceLock<Processors> = OnceLock::new();
 
 /// Some processors, one at least.
@@ -92,7 +93,7 @@ thread_local! {
 impl Placement {
     /// That of a pool of so many threads, where each can have a processor of its own.
     pub fn of_threads(count: usize) -> Option<Arc<Placement>> {
-        let has_processors = count > 1 && Processors::allowed().is_ok_and(|allowed| allowed.0.len() >= count);
+        let has_processors = count > 1 && system::allowed().is_ok_and(|allowed| allowed.len() >= count);
         has_processors.then(|| {
             let seen = (0..count).map(|_| AtomicUsize::new(NOWHERE)).collect();
             Arc::new(Placement { seen, moves: AtomicBool::new(false) })
@@ -113,25 +114,32 @@ impl Placement {
 impl Place {
     /// Looks where the thread is, and moves it from where another one is.
     fn look(&mut self) {
-        if let Some(stay) = self.stay.take_if(|stay| stay.until <= Instant::now()) {
-            system::keep_on(&stay.allowed);
+        if self.stay.as_ref().is_some_and(|stay| stay.until <= Instant::now()) {
+            self.end_stay();
         }
         let here = system::current();
         self.record(here);
         if self.pool.others(self.index).all(|other| other != here) {
             self.meeting = None;
-        } else if self.stay.is_none() && self.has_met_long_enough() {
+        } else if self.stay.is_none() && self.meet() >= MEETING {
             self.leave();
         }
     }
 
-    /// Whether the thread, which meets another one now, has done so for a while.
-    fn has_met_long_enough(&mut self) -> bool {
+    /// Lets the thread run where it might before it moved.
+    fn end_stay(&mut self) {
+        if let Some(stay) = self.stay.take() {
+            system::keep_on(&stay.allowed);
+        }
+    }
+
+    /// Takes down that the thread meets another one now; for how long it has done so.
+    fn meet(&mut self) -> Duration {
         let now = Instant::now();
         let goes_on = |meeting: &Meeting| now - meeting.last < BETWEEN_BLOCKS;
         let start = self.meeting.filter(goes_on).map_or(now, |meeting| meeting.start);
         self.meeting = Some(Meeting { start, last: now });
-        now - start >= MEETING
+        now - start
     }
 
     fn record(&self, processor: usize) {
@@ -163,7 +171,7 @@ impl Place {
 }
 
 /// Moves the current thread to another processor where it has met another thread of its pool on this one for a while. Called before
-/// each block of work that threads share; threads outside of pools, and of pools with more threads than processors, stay.
+/// each block that kernels and skeletons hand to threads; those outside of pools, and of pools of more than processors, stay.
 pub fn keep_apart() {
     PLACE.with_borrow_mut(|place| {
         if let Some(place) = place {
@@ -172,8 +180,23 @@ pub fn keep_apart() {
     });
 }
 
+/// Starts a thread that may run on all processors, also where the current one is pinned, or stays where it has moved.
+///
+/// # Errors
+/// The operating system refuses it.
+pub fn start_anywhere<T: Send + 'static>(
+    builder: Builder,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<JoinHandle<T>> {
+    PLACE.with_borrow_mut(|place| place.as_mut().map(Place::end_stay));
+    builder.spawn(move || {
+        unpin();
+        work()
+    })
+}
+
 /// Lets the current thread run on all processors again, where it was started by one that is pinned.
-pub fn unpin() {
+fn unpin() {
     if let Some(Processors(processors)) = ALLOWED.get() {
         system::keep_on(processors);
     }
@@ -220,14 +243,15 @@ mod system {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::{
-        BETWEEN_BLOCKS, MEETING, Meeting, NOWHERE, PLACE, Placement, Processors, STAY, keep_apart, system, unpin,
+        BETWEEN_BLOCKS, MEETING, Meeting, NOWHERE, PLACE, Placement, Processors, STAY, keep_apart, start_anywhere,
+        system, unpin,
     };
     use std::sync::atomic::Ordering;
     use std::thread;
     use std::time::{Duration, Instant};
 
-    /// Puts the current thread, a pool's second, on a processor that the first one has, lets both go on for two blocks, and
-    /// gives where it may run then, and after it has stayed there.
+    /// Has the current thread, a pool's second, leave a processor that the first one has; where it may run then, and after it has
+    /// stayed there.
     fn beside(processor: usize) -> [Vec<usize>; 2] {
         let all = system::allowed().expect("Linux tells");
         let placement = Placement::of_threads(2).expect("two processors");
@@ -261,6 +285,21 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_thread_that_stays_starts_others_that_may_run_anywhere() {
+        let Some(placement) = Placement::of_threads(2) else { return };
+        let starts = move || {
+            let all = system::allowed().expect("Linux tells");
+            placement.stay(1);
+            PLACE.with_borrow_mut(|place| place.as_mut().expect("it has one").leave());
+            assert_eq!(system::allowed().expect("Linux tells").len(), 1);
+            let started = start_anywhere(thread::Builder::new(), || system::allowed().expect("Linux tells"));
+            (all, started.expect("a thread").join().expect("no panic"))
+        };
+        let (all, of_started) = thread::spawn(starts).join().expect("no panic");
+        assert_eq!(of_started, all);
+    }
+
     /// A short operator is over before a move would pay, and one after a pause is another one.
     #[test]
     fn a_meeting_takes_a_while_without_a_pause() {
@@ -275,7 +314,7 @@ mod tests {
                         start: now.checked_sub(start).expect("a time"),
                         last: now.checked_sub(pause).expect("a time"),
                     });
-                    place.has_met_long_enough()
+                    place.meet() >= MEETING
                 };
                 let at_once = meets_after(Duration::ZERO, Duration::ZERO);
                 [at_once, meets_after(MEETING, Duration::ZERO), meets_after(2 * BETWEEN_BLOCKS, BETWEEN_BLOCKS)]

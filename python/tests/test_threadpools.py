@@ -121,12 +121,12 @@ def test_the_environment_grants_threads():
         assert found.stdout.strip() == expected
 
 
-#: Prints on how many processors each thread that computes may run. The operator ends before most threads that meet would move.
+#: Prints on how many processors each thread that computes may run. Two blocks are too few for a thread to move apart from another.
 BOUND = """
 import os
 import numpy as np
 import fuseline as fl
-(fl.matrix(np.ones((100, 1000))) * 2.0).sum().compute()
+(fl.matrix(np.ones((40, 1000))) * 2.0).sum().compute()
 for task in os.listdir("/proc/self/task"):
     with open(f"/proc/self/task/{task}/comm") as file:
         if file.read().strip().removeprefix("fuseline-").isdigit():
@@ -144,8 +144,7 @@ def test_the_environment_pins_threads_to_processors(value, is_bound):
     )
     counts = [int(line) for line in found.stdout.split()]
     processors = len(os.sched_getaffinity(0))
-    # A thread that has met another one stays where it has moved for a while.
-    assert max(counts) == (1 if is_bound else processors)
+    assert counts and set(counts) == {1 if is_bound else processors}
 
 
 def threads_of_a_child(_):

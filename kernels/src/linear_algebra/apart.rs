@@ -5,7 +5,7 @@ use super::lanes::Lane;
 use super::{argument, lanes_of};
 use crate::KernelError;
 use faer::Mat;
-use fuseline_matrix::affinity::unpin;
+use fuseline_matrix::affinity::start_anywhere;
 use fuseline_matrix::run_context::{check_stop, reserve};
 use fuseline_matrix::{Dense, MemoryKind, Reservation};
 use std::io;
@@ -51,10 +51,7 @@ fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> io::Re
     let (sender, receiver) = channel();
     let thread = std::thread::Builder::new().name("fuseline-apart".to_owned()).stack_size(STACK_BYTES);
     // Nobody listens any more where the thread was left behind.
-    let thread = thread.spawn(move || {
-        unpin();
-        _ = sender.send(work());
-    })?;
+    let thread = start_anywhere(thread, move || _ = sender.send(work()))?;
     loop {
         check_stop();
         match receiver.recv_timeout(PATIENCE) {
