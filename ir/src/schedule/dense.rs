@@ -16,6 +16,17 @@ const LARGE: usize = 1 << 17;
 const LARGE_SUMS_ROWS_CELLS: usize = 1 << 20;
 /// Computed cells of such a unit, of each of its vectors: two of these stay in the second-level cache.
 const LARGE_COMPUTED_CELLS: usize = 1 << 16;
+/// Sums that stay in registers, however many rows a unit has.
+const FEW_SUMS: usize = 64;
+/// Values that are computed for a row, of operators that wait for memory: `t(X) %*% (w * (X %*% v))` computes one.
+const STREAMED_COLUMNS: usize = 2;
+/// Cells of a unit of such an operator, which stay in the second-level cache: more rows share a pass over the sums.
+const STREAMED_ROWS_CELLS: usize = LONG_ROWS_CELLS;
+/// Values that are computed for a row, of operators that have more to do with it than to wait.
+const SHORT_VECTOR: usize = 64;
+/// The least rows of a unit of such an operator, and their cells: primitives ask for rows of up to so many ahead.
+const SHORT_VECTOR_ROWS: usize = 32;
+const SHORT_VECTOR_ROWS_CELLS: usize = 1 << 14;
 /// Cells of a unit of rows that are multiplied with a large matrix, which has several rows, too, as long as they stay in the
 /// second-level cache.
 const LARGE_SWEPT_ROWS_CELLS: usize = 1 << 17;
@@ -76,6 +87,22 @@ pub struct WholeRows {
     pub sums: usize,
     /// The cells of the largest matrix that its rows are multiplied with.
     pub swept: usize,
+}
+
+impl WholeRows {
+    /// The least rows of a unit that adds to sums, which it loads and stores once for all of them.
+    fn rows_beside_sums(&self) -> usize {
+        let within = |cells: usize| cells / self.widest.max(1);
+        if self.sums > LARGE {
+            within(LARGE_SUMS_ROWS_CELLS).min(LARGE_COMPUTED_CELLS / self.computed.max(1)).min(MIN_LONG_ROWS)
+        } else if self.sums >= FEW_SUMS && self.computed <= STREAMED_COLUMNS {
+            within(STREAMED_ROWS_CELLS)
+        } else if self.sums >= FEW_SUMS && self.computed <= SHORT_VECTOR {
+            within(SHORT_VECTOR_ROWS_CELLS).min(SHORT_VECTOR_ROWS)
+        } else {
+            1
+        }
+    }
 }
 
 /// The cells of the fewest rows of a unit, where these are long: as many as primitives read side by side, as long as they stay
@@ -172,13 +199,8 @@ impl DensePartition {
             let few = within(UNIT_CELLS).min(MIN_UNIT_ROWS).max(within(LONG_ROWS_CELLS).min(MIN_LONG_ROWS));
             within(ROW_UNIT_CELLS).max(few)
         };
-        let beside_sums = if whole.sums > LARGE {
-            within(LARGE_SUMS_ROWS_CELLS).min(LARGE_COMPUTED_CELLS / whole.computed.max(1)).min(MIN_LONG_ROWS)
-        } else {
-            1
-        };
         let beside_swept = if whole.swept > LARGE { within(LARGE_SWEPT_ROWS_CELLS).min(ROWS_AT_ONCE) } else { 1 };
-        let tile_rows = tile_rows.max(beside_sums).max(beside_swept);
+        let tile_rows = tile_rows.max(whole.rows_beside_sums()).max(beside_swept);
         let heights = even_rows(area.rows, count, tile_rows.clamp(1, MAX_UNIT_ROWS));
         let cols_or_one = area.cols.max(1);
         DensePartition {

@@ -48,6 +48,21 @@ fn units_that_add_to_large_sums_have_several_rows() {
     assert_eq!([1 << 18, 1 << 20, 1 << 22].map(|widest| rows(widest, true, 4 * widest)), [4, 1, 1]);
 }
 
+/// Sums that the first-level cache holds are loaded and stored once for as many rows as the second-level one does, where little
+/// is computed of these.
+#[test]
+fn units_that_add_to_sums_share_a_pass_over_these() {
+    let rows = |computed, widest, sums| {
+        let whole = WholeRows { widest, computed, has_long_vectors: false, sums, swept: 0 };
+        DensePartition::whole_rows(area(8192, widest), whole, 1).tiles(0).next().expect("a tile").rows
+    };
+    assert_eq!([100, 1000, 4000, 20_000].map(|cols| rows(1, cols, cols)), [316, 32, 8, 1]);
+    assert_eq!([60, 500, 1000, 4000].map(|cols| rows(4, cols, 4 * cols)), [68, 32, 16, 8]);
+    assert_eq!(rows(1000, 1000, 1000), 8, "a vector for each row leaves no room");
+    assert_eq!(rows(1, 1000, 0), 8, "nothing is added to");
+    assert_eq!(rows(1, 10, 10), 392, "sums stay in registers");
+}
+
 /// A matrix that no near cache holds is read once for four rows, as long as these stay in it.
 #[test]
 fn units_that_go_through_large_matrices_have_several_rows() {
