@@ -116,7 +116,7 @@ unsafe fn run_whole<V: Vector, B: ChunkBody<V>, const I: usize>(body: &B, start:
 
 /// The registers of a masked chunk of `I` that are full at least: plain loads are the faster ones, and the only ones that
 /// the hardware prefetchers learn from.
-const fn whole_registers(registers: usize) -> usize {
+pub(crate) const fn whole_registers(registers: usize) -> usize {
     if registers == 8 { 5 } else { registers - 1 }
 }
 

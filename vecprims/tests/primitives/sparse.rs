@@ -211,7 +211,7 @@ fn rows_of_which_most_are_empty_multiply_as_others_do() {
             let lengths: Vec<usize> = (0..rows).map(|_| length(&mut generator)).collect();
             let csr = Csr::with_lengths(&mut generator, kind, COLS, &lengths);
             let (b, start) = (generator.values(kind, 12_400), generator.values(kind, 12_400));
-            for k in [1, 2, 3, 7, 8, 9, 16, 20, 24, 33, 40, 48, 56, 70] {
+            for k in [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 18, 20, 24, 27, 33, 38, 40, 48, 56, 70] {
                 check_products(&csr, rows, k, &b, &start);
                 check_outer_products(&csr, (rows, COLS, k), &b, k, &start);
             }
