@@ -191,6 +191,15 @@ mod tests {
         }
     }
 
+    /// Terms of two sparse matrices are few, but dear.
+    #[test]
+    fn a_sparse_matrix_meets_a_narrow_one_before_its_transpose() {
+        let sparse = |rows, cols| Extent::Matrix(SizeInfo { rows: Some(rows), cols: Some(cols), nnz: Some(1_000_000) });
+        let narrow = Extent::Matrix(SizeInfo::dims(1000, 16));
+        let order = cheapest_order(&[sparse(1000, 100_000), sparse(100_000, 1000), narrow]);
+        assert_eq!(order.split(0, 2), 0);
+    }
+
     #[test]
     fn a_vector_at_the_end_is_multiplied_first() {
         let factors =
