@@ -21,61 +21,97 @@ struct ScaledRows<'a> {
     few_positions: bool,
 }
 
-/// `COUNT` values, fewer than a register has: a register of half the lanes, one of a quarter, and a single value, those among
-/// them that they fill, one behind the other.
+/// A row of values: one register fewer than `I`, and `REST` values behind them, fewer than a register has. These are a register
+/// of half the lanes, one of a quarter, and a single value, those among them that they fill, one behind the other.
 #[derive(Clone, Copy)]
-struct Rest<V: Vector, const COUNT: usize> {
+struct Factors<V: Vector, const I: usize, const REST: usize> {
+    /// The last one is not in use.
+    whole: [V; I],
     half: V::Narrow,
     quarter: <V::Narrow as Vector>::Narrow,
     single: f64,
 }
 
-impl<V: Vector, const COUNT: usize> Rest<V, COUNT> {
+impl<V: Vector, const I: usize, const REST: usize> Factors<V, I, REST> {
+    const WHOLE: usize = I - 1;
+    /// Where the rest begins.
+    const START: usize = Self::WHOLE * V::LANES;
     /// Lanes of the register of half the lanes; none where it is not filled, or there is none.
-    const HALF: usize = if 2 * V::Narrow::LANES == V::LANES { COUNT & V::Narrow::LANES } else { 0 };
+    const HALF: usize = if 2 * V::Narrow::LANES == V::LANES { REST & V::Narrow::LANES } else { 0 };
     /// Lanes of the register of a quarter of them.
     const QUARTER: usize = if 4 * <V::Narrow as Vector>::Narrow::LANES == V::LANES {
-        COUNT & <V::Narrow as Vector>::Narrow::LANES
+        REST & <V::Narrow as Vector>::Narrow::LANES
     } else {
         0
     };
-    const SINGLE: bool = COUNT % 2 == 1;
+    const SINGLE: bool = REST % 2 == 1;
 
     #[inline(always)]
     unsafe fn load(values: *const f64) -> Self {
         // SAFETY: passed on to the caller.
         unsafe {
-            let mut rest = Rest { half: Vector::splat(0.0), quarter: Vector::splat(0.0), single: 0.0 };
+            let mut factors = Factors {
+                whole: [Vector::splat(0.0); I],
+                half: Vector::splat(0.0),
+                quarter: Vector::splat(0.0),
+                single: 0.0,
+            };
+            for i in 0..Self::WHOLE {
+                factors.whole[i] = Vector::load(values.wrapping_add(i * V::LANES));
+            }
+            let rest = values.wrapping_add(Self::START);
             if Self::HALF > 0 {
-                rest.half = Vector::load(values);
+                factors.half = Vector::load(rest);
             }
             if Self::QUARTER > 0 {
-                rest.quarter = Vector::load(values.wrapping_add(Self::HALF));
+                factors.quarter = Vector::load(rest.wrapping_add(Self::HALF));
             }
             if Self::SINGLE {
-                rest.single = *values.wrapping_add(COUNT - 1);
+                factors.single = *rest.wrapping_add(REST - 1);
             }
-            rest
+            factors
         }
     }
 
-    /// Adds the values, scaled, to `COUNT` cells.
+    /// Adds the values, scaled, to as many cells.
     #[inline(always)]
-    unsafe fn add_scaled(self, scale: f64, cells: *mut f64) {
+    unsafe fn add_scaled(&self, scale: f64, cells: *mut f64) {
         // SAFETY: passed on to the caller.
         unsafe {
+            for i in 0..Self::WHOLE {
+                add_scaled_register(scale, self.whole[i], cells.wrapping_add(i * V::LANES));
+            }
+            let rest = cells.wrapping_add(Self::START);
             if Self::HALF > 0 {
-                add_scaled_register(scale, self.half, cells);
+                add_scaled_register(scale, self.half, rest);
             }
             if Self::QUARTER > 0 {
-                add_scaled_register(scale, self.quarter, cells.wrapping_add(Self::HALF));
+                add_scaled_register(scale, self.quarter, rest.wrapping_add(Self::HALF));
             }
             if Self::SINGLE {
-                let cell = cells.wrapping_add(COUNT - 1);
+                let cell = rest.wrapping_add(REST - 1);
                 *cell = scale.mul_add(self.single, *cell);
             }
         }
     }
+}
+
+/// Does `some` with the number of values behind whole registers as the constant `REST`, or `none` where there are none.
+macro_rules! with_rest {
+    ($rest:expr, $some:expr, $none:expr) => {
+        with_rest!($rest, $some, $none, 1 2 3 4 5 6 7)
+    };
+    ($rest:expr, $some:expr, $none:expr, $($count:literal)*) => {
+        match $rest {
+            $($count => {
+                const REST: usize = $count;
+                $some;
+            })*
+            _ => {
+                $none;
+            }
+        }
+    };
 }
 
 /// Adds a register, scaled, to as many cells.
@@ -147,38 +183,23 @@ impl ScaledRows<'_> {
         let rest = if MASKED && I == whole_registers(I) + 1 { (self.k - start) % V::LANES } else { 0 };
         // SAFETY: passed on to the caller.
         unsafe {
-            match rest {
-                1 => self.add_row_and_rest::<V, I, 1>(row, start),
-                2 if V::LANES > 2 => self.add_row_and_rest::<V, I, 2>(row, start),
-                3 if V::LANES > 2 => self.add_row_and_rest::<V, I, 3>(row, start),
-                4 if V::LANES > 4 => self.add_row_and_rest::<V, I, 4>(row, start),
-                5 if V::LANES > 4 => self.add_row_and_rest::<V, I, 5>(row, start),
-                6 if V::LANES > 4 => self.add_row_and_rest::<V, I, 6>(row, start),
-                7 if V::LANES > 4 => self.add_row_and_rest::<V, I, 7>(row, start),
-                _ => self.add_row::<V, I, MASKED>(row, start, masks),
-            }
+            with_rest!(
+                rest,
+                self.add_factors::<V, I, REST>(row, start),
+                self.add_row::<V, I, MASKED>(row, start, masks)
+            );
         }
     }
 
-    /// Adds a row of whole registers, one fewer than `I`, and `REST` values behind them.
+    /// Adds a row without masks.
     #[inline(always)]
-    unsafe fn add_row_and_rest<V: Vector, const I: usize, const REST: usize>(&self, row: usize, start: usize) {
-        let whole = I - 1;
+    unsafe fn add_factors<V: Vector, const I: usize, const REST: usize>(&self, row: usize, start: usize) {
         // SAFETY: passed on to the caller.
         unsafe {
-            let b = self.b.values.wrapping_add(row * self.b.row + start);
-            let mut factors = [V::splat(0.0); I];
-            for i in 0..whole {
-                factors[i] = V::load(b.wrapping_add(i * V::LANES));
-            }
-            let rest = Rest::<V, REST>::load(b.wrapping_add(whole * V::LANES));
+            let factors = Factors::<V, I, REST>::load(self.b.values.wrapping_add(row * self.b.row + start));
             for position in self.a.positions(row) {
-                let scale = *self.a.values.add(position);
                 let acc = self.acc.wrapping_add(self.a.column(position) * self.acc_row + start);
-                for i in 0..whole {
-                    add_scaled_register(scale, factors[i], acc.wrapping_add(i * V::LANES));
-                }
-                rest.add_scaled(scale, acc.wrapping_add(whole * V::LANES));
+                factors.add_scaled(*self.a.values.add(position), acc);
             }
         }
     }
@@ -291,66 +312,48 @@ pub(crate) unsafe fn outer_mult_add<V: Vector>(a: CsrRows, k: usize, b: Rows, ac
     unsafe {
         let few_positions = short::have_few_positions(a);
         // Of few positions many rows lie between, which are asked for; those of one or two values come side by side all the same.
-        if short::are_short(a) && if few_positions { k <= 2 } else { k < 2 * V::LANES } {
-            return match k.checked_sub(V::LANES) {
-                None => add_short_rows::<V, 0>(a, k, b, acc, acc_row),
-                Some(rest) => add_short_rows::<V, 1>(a, rest, b, acc, acc_row),
-            };
+        let most = if few_positions { 2 } else { 2 * V::LANES - 1 };
+        let is_short = short::are_short(a) && k <= most;
+        if is_short && k < V::LANES {
+            add_short_rows::<V, 1>(a, k, b, acc, acc_row);
+        } else if is_short {
+            add_short_rows::<V, 2>(a, k, b, acc, acc_row);
+        } else if k == 1 {
+            add_scaled(a, b, acc, acc_row);
+        } else {
+            let ahead = CsrAhead::new(a, Half::Second);
+            for_each_fitting_chunk::<V, _>(k, &ScaledRows { a, ahead: &ahead, b, acc, acc_row, k, few_positions });
         }
-        if k == 1 {
-            return add_scaled(a, b, acc, acc_row);
-        }
-        let ahead = CsrAhead::new(a, Half::Second);
-        for_each_fitting_chunk::<V, _>(k, &ScaledRows { a, ahead: &ahead, b, acc, acc_row, k, few_positions });
     }
 }
 
-/// [`add_short_rows_and_rest`], for a rest of fewer values than a register has.
+/// `k` values of `b` for each row, position after position: one register fewer than `I`, and a rest.
 #[inline(always)]
-unsafe fn add_short_rows<V: Vector, const WHOLE: usize>(
+unsafe fn add_short_rows<V: Vector, const I: usize>(a: CsrRows, k: usize, b: Rows, acc: *mut f64, acc_row: usize) {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        with_rest!(
+            k % V::LANES,
+            add_short_factors::<V, I, REST>(a, b, acc, acc_row),
+            add_short_factors::<V, I, 0>(a, b, acc, acc_row)
+        );
+    }
+}
+
+#[inline(always)]
+unsafe fn add_short_factors<V: Vector, const I: usize, const REST: usize>(
     a: CsrRows,
-    rest: usize,
     b: Rows,
     acc: *mut f64,
     acc_row: usize,
 ) {
     // SAFETY: passed on to the caller.
     unsafe {
-        match rest {
-            0 => add_short_rows_and_rest::<V, WHOLE, 0>(a, b, acc, acc_row),
-            1 => add_short_rows_and_rest::<V, WHOLE, 1>(a, b, acc, acc_row),
-            2 if V::LANES > 2 => add_short_rows_and_rest::<V, WHOLE, 2>(a, b, acc, acc_row),
-            3 if V::LANES > 2 => add_short_rows_and_rest::<V, WHOLE, 3>(a, b, acc, acc_row),
-            4 if V::LANES > 4 => add_short_rows_and_rest::<V, WHOLE, 4>(a, b, acc, acc_row),
-            5 if V::LANES > 4 => add_short_rows_and_rest::<V, WHOLE, 5>(a, b, acc, acc_row),
-            6 if V::LANES > 4 => add_short_rows_and_rest::<V, WHOLE, 6>(a, b, acc, acc_row),
-            7 if V::LANES > 4 => add_short_rows_and_rest::<V, WHOLE, 7>(a, b, acc, acc_row),
-            _ => unreachable!("no register has so many lanes"),
-        }
+        let step = |factors: *const f64, scale: f64, cells: *mut f64| {
+            Factors::<V, I, REST>::load(factors).add_scaled(scale, cells);
+        };
+        short::for_each_position(a, b, acc, acc_row, step);
     }
-}
-
-/// `WHOLE` registers of `b` and `REST` values behind them for each row, position after position.
-#[inline(always)]
-unsafe fn add_short_rows_and_rest<V: Vector, const WHOLE: usize, const REST: usize>(
-    a: CsrRows,
-    b: Rows,
-    acc: *mut f64,
-    acc_row: usize,
-) {
-    let step = |factors: *const f64, scale: f64, cells: *mut f64| {
-        // SAFETY: passed on to the caller.
-        unsafe {
-            for i in 0..WHOLE {
-                let factors = V::load(factors.wrapping_add(i * V::LANES));
-                add_scaled_register(scale, factors, cells.wrapping_add(i * V::LANES));
-            }
-            let rest = Rest::<V, REST>::load(factors.wrapping_add(WHOLE * V::LANES));
-            rest.add_scaled(scale, cells.wrapping_add(WHOLE * V::LANES));
-        }
-    };
-    // SAFETY: passed on to the caller.
-    unsafe { short::for_each_position(a, b, acc, acc_row, step) }
 }
 
 /// One value of `b` for each row, a row after the other.
