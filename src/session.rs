@@ -402,8 +402,10 @@ impl Session {
     /// Gives all NaN of the variables the same bits: those that kernels leave depend on the instruction set. Matrices that
     /// others hold, too, are copied for that, within the budget, and so is what an owner outside may change.
     pub(crate) fn finished(&self, mut outcome: Outcome) -> Result<Outcome, Error> {
-        let unified = self.engine.context().run(|| outcome.variables.values_mut().for_each(RuntimeValue::finish));
-        match unified {
+        let pool = self.engine.kernel_context().pool;
+        let finished =
+            self.engine.context().run(|| outcome.variables.values_mut().for_each(|value| value.finish(pool)));
+        match finished {
             Ok(()) => Ok(outcome),
             Err(Abort::Memory(failure)) => Err(Error::Memory(failure)),
             Err(Abort::Stopped) => {

@@ -235,3 +235,86 @@ fn every_nan_that_a_caller_gets_has_the_same_bits() {
     let block = session.eval(&negative * &negative).unwrap();
     assert_eq!(block.get(0, 0).to_bits(), nan);
 }
+
+/// Results of every way to write cells: X, of which half the cells or few are not zero, has as many rows and columns as U and V
+/// have rows, and u and v have one column.
+const WAYS_TO_WRITE: &[&str] = &[
+    "R = X * 2",
+    "R = abs(X)",
+    "R = X - v",
+    "R = (X * 2 + X ^ 2) / 3",
+    "R = exp(X) * X + 1",
+    "R = X * u",
+    "R = ifelse(X > 0.5, X, u)",
+    "R = X %*% t(v)",
+    "R = t(X) %*% u",
+    "R = t(X) %*% (u * (X %*% t(v)))",
+    "R = (X * u) %*% V",
+    "R = rowSums(X * 3 + X ^ 2)",
+    "R = rowMaxs(X)",
+    "R = colSums(X * u)",
+    "R = X / rowSums(X + 1)",
+    "R = X * (U %*% t(V))",
+    "R = (X * (U %*% t(V))) %*% V",
+    "R = t(X * (U %*% t(V))) %*% U",
+    "R = U %*% t(V) + 1",
+    "R = cbind(X, u)",
+    "R = X[2:nrow(X), 1:3]",
+    "R = X + Y",
+    "R = X * Y + Y ^ 2",
+    "R = rowSums(abs(X - Y))",
+];
+
+/// What [`WAYS_TO_WRITE`] give with an X of this share of non-zeros in which one cell is replaced.
+fn written(sparsity: f64, cell: Option<f64>, mut check: impl FnMut(&str, &fuseline::MatrixBlock)) {
+    let session = session();
+    let (rows, cols) = (700, 60);
+    let mut x = Dense::from_fn(rows, cols, |i, j| {
+        let draw = ((i * cols + j) * 7919 % 10_007) as f64 / 10_007.0;
+        if draw < sparsity { 0.1 + draw / sparsity } else { 0.0 }
+    });
+    if let Some(cell) = cell {
+        x.values_mut()[rows / 2 * cols + cols - 1] = cell;
+    }
+    let dense = |rows, cols| Dense::from_fn(rows, cols, |i, j| 0.1 + ((i * 31 + j * 17) % 13) as f64);
+    let names = ["X", "Y", "U", "V", "u", "v"];
+    let inputs = names.map(|name| (name, DataType::MATRIX));
+    for text in WAYS_TO_WRITE {
+        let mut script = session.prepare_script("<text>", text, &interface(&inputs, &["R"])).unwrap();
+        let sides = [dense(rows, 5), dense(cols, 5), dense(rows, 1), dense(1, cols)].map(fuseline::MatrixBlock::from);
+        let matrices = [fuseline::MatrixBlock::from(x.clone()).in_best_format(), Csr::from_dense(&x).into()];
+        for (name, block) in names.into_iter().zip(matrices.into_iter().chain(sides)) {
+            script.bind(name, block).unwrap();
+        }
+        let outcome = script.execute(&mut std::io::sink()).unwrap();
+        check(text, outcome.matrix("R").unwrap());
+    }
+}
+
+/// A look at a large result that is in no cache any more takes as long as half the operator. Sums of a single block are small.
+#[test]
+fn results_whose_cells_were_seen_as_they_were_written_are_not_gone_through_again() {
+    for sparsity in [0.02, 0.5] {
+        let mut count = 0;
+        written(sparsity, None, |text, block| {
+            let has_rows = block.rows() > 600;
+            assert!(!has_rows || block.is_nan_free(), "{text}, {sparsity}: nobody looked at the cells");
+            count += usize::from(has_rows);
+        });
+        assert!(count >= 20, "{count} results have a row for each row of X");
+    }
+}
+
+#[test]
+fn one_nan_leaves_however_it_is_written() {
+    for (sparsity, cell) in [(0.02, f64::NAN), (0.5, -f64::NAN), (0.5, f64::NEG_INFINITY)] {
+        let mut count = 0;
+        written(sparsity, Some(cell), |text, block| {
+            for value in block.to_dense().values().iter().filter(|value| value.is_nan()) {
+                assert_eq!(value.to_bits(), f64::NAN.to_bits(), "{text}, {cell}");
+                count += 1;
+            }
+        });
+        assert!(count > 20, "{count} cells are NaN with {cell}");
+    }
+}

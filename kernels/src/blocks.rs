@@ -11,7 +11,8 @@ pub(crate) use fuseline_ir::work::{BASIC_BLOCK_CELLS as BLOCK_CELLS, MAX_PARTIAL
 use fuseline_matrix::affinity::keep_apart;
 use fuseline_matrix::run_context::is_alone;
 use fuseline_matrix::{
-    Buffer, BufferPool, Csr, CsrRows, Dense, Layout, MatrixBlock, StopListener, SuitedRows, count_nonzeros, strips,
+    Buffer, BufferPool, Csr, CsrRows, Dense, Layout, MatrixBlock, NanWatch, StopListener, SuitedRows, count_nonzeros,
+    strips,
 };
 use fuseline_vecprims::{CsrTile, Tile, TileMut};
 use rayon::ThreadPool;
@@ -196,7 +197,7 @@ pub(crate) fn suited_rows(
     let block = block_rows(rows, cols) * cols;
     let write = PartByPart::new(context, rows * cols, cells_of_rows(cols));
     if !MatrixBlock::best_format(rows, cols, 0).is_sparse() {
-        write_blocks(context, dense.values_mut(), block, &write, compute);
+        write_blocks(context, &mut dense, block, &write, compute);
         return dense.into();
     }
     let expects_few = AtomicBool::new(true);
@@ -218,6 +219,7 @@ pub(crate) fn suited_rows(
         expects_few.store(suited.are_few(), Ordering::Relaxed);
         suited
     });
+    dense.set_nan_free(write.nan.saw_none());
     on_threads_for(context, blocks.len(), || SuitedRows::put_together(context.buffers, dense, blocks))
 }
 
@@ -229,14 +231,30 @@ pub(crate) fn cells_of_rows(cols: usize) -> usize {
 /// Computes the cells of a dense result in blocks of `block` cells, in each so many at a time from one on as `write` says.
 pub(crate) fn write_blocks(
     context: &KernelContext<'_>,
-    cells: &mut [f64],
+    result: &mut Dense,
     block: usize,
     write: &PartByPart<'_>,
     compute: impl Fn(usize, &mut [f64]) + Sync,
 ) {
-    for_each_block(context, cells, block, |number, cells| {
+    for_each_block(context, result.values_mut(), block, |number, cells| {
         write.cells(cells, |first, cells| compute(number * block + first, cells));
     });
+    result.set_nan_free(write.nan.saw_none());
+}
+
+/// Computes the cells of a dense result: `each` has every run of `length` of them, the last one maybe shorter, and its number.
+pub(crate) fn fill_blocks(
+    context: &KernelContext<'_>,
+    result: &mut Dense,
+    length: usize,
+    each: impl Fn(usize, &mut [f64]) + Sync,
+) {
+    let nan = NanWatch::default();
+    for_each_block(context, result.values_mut(), length, |block, cells| {
+        each(block, cells);
+        nan.look(cells);
+    });
+    result.set_nan_free(nan.saw_none());
 }
 
 /// How the cells of a dense result are written, some at a time: where they belong or, if the result is larger than the caches,
@@ -245,13 +263,14 @@ pub(crate) struct PartByPart<'a> {
     context: &'a KernelContext<'a>,
     part: usize,
     streams: bool,
+    nan: NanWatch,
 }
 
 impl<'a> PartByPart<'a> {
     /// For a result of so many cells, of which so many are written at a time.
     pub(crate) fn new(context: &'a KernelContext<'a>, cells: usize, part: usize) -> PartByPart<'a> {
         let streams = context.primitives.isa().streams(cells.saturating_mul(size_of::<f64>()));
-        PartByPart { context, part: part.max(1), streams: streams && part <= BLOCK_CELLS }
+        PartByPart { context, part: part.max(1), streams: streams && part <= BLOCK_CELLS, nan: NanWatch::default() }
     }
 
     /// Where each cell takes so many flops, and a value of so many matrices.
@@ -261,8 +280,10 @@ impl<'a> PartByPart<'a> {
 
     /// Computes the cells of a block where they belong.
     fn through(&self, block: &mut [f64], mut compute: impl FnMut(usize, &mut [f64])) {
-        let parts = block.chunks_mut(self.part).enumerate();
-        parts.for_each(|(number, cells)| compute(number * self.part, cells));
+        for (number, cells) in block.chunks_mut(self.part).enumerate() {
+            compute(number * self.part, cells);
+            self.nan.look(cells);
+        }
     }
 
     /// Computes the cells of a block, which has its place in the result.
@@ -271,11 +292,12 @@ impl<'a> PartByPart<'a> {
             return self.through(block, compute);
         }
         let mut computed = BufferPool::take(self.context.buffers, self.part.min(block.len()));
-        self.through(block, |first, place| {
+        for (number, place) in block.chunks_mut(self.part).enumerate() {
             let cells = &mut computed[..place.len()];
-            compute(first, cells);
+            compute(number * self.part, cells);
+            self.nan.look(cells);
             self.copy(cells, place);
-        });
+        }
     }
 
     /// Copies cells that were computed in a cache to their place in the result.

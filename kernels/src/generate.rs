@@ -1,6 +1,6 @@
 //! Generation of matrices: `matrix`, `seq`, `rand`, and the expansion of vectors.
 
-use crate::blocks::{BLOCK_CELLS, for_each_block, in_best_format, map_parts, most_block_rows, row_ranges};
+use crate::blocks::{BLOCK_CELLS, fill_blocks, in_best_format, map_parts, most_block_rows, row_ranges};
 use crate::multiply_add::{progression, spread};
 use crate::{KernelContext, KernelError, random};
 use fuseline_ir::SizeInfo;
@@ -47,7 +47,7 @@ pub fn fill(context: &KernelContext<'_>, value: f64, rows: i64, cols: i64) -> Re
         return Ok(Csr::empty(rows, cols).into());
     }
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
-    for_each_block(context, result.values_mut(), BLOCK_CELLS, |_, cells| cells.fill(value));
+    fill_blocks(context, &mut result, BLOCK_CELLS, |_, cells| cells.fill(value));
     Ok(result.into())
 }
 
@@ -138,7 +138,7 @@ pub fn seq(context: &KernelContext<'_>, from: f64, to: f64, by: f64) -> Result<M
 /// The column `from, from + by, ...` of so many cells.
 fn progression_of(context: &KernelContext<'_>, cells: usize, from: f64, by: f64) -> Dense {
     let mut result = Dense::uninit_in(context.buffers, cells, 1);
-    for_each_block(context, result.values_mut(), BLOCK_CELLS, |block, cells| {
+    fill_blocks(context, &mut result, BLOCK_CELLS, |block, cells| {
         progression(cells, block * BLOCK_CELLS, from, by);
     });
     result
@@ -197,7 +197,7 @@ pub fn rand(context: &KernelContext<'_>, parameters: &RandomParameters) -> Resul
     }
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
     let step = most_block_rows(cols);
-    for_each_block(context, result.values_mut(), step * cols, |block, cells| {
+    fill_blocks(context, &mut result, step * cols, |block, cells| {
         let mut generator = block_generator(parameters.seed, block);
         if parameters.density == Density::Uniform && parameters.sparsity >= 1.0 {
             cells.iter_mut().for_each(|cell| *cell = generator.random());
@@ -287,7 +287,7 @@ fn shuffled(context: &KernelContext<'_>, limit: usize, rows: usize, generator: &
         return numbers;
     }
     let mut result = Dense::uninit_in(context.buffers, rows, 1);
-    for_each_block(context, result.values_mut(), BLOCK_CELLS, |block, cells| {
+    fill_blocks(context, &mut result, BLOCK_CELLS, |block, cells| {
         cells.copy_from_slice(&numbers.values()[block * BLOCK_CELLS..][..cells.len()]);
     });
     result

@@ -1,7 +1,8 @@
 //! Transpose, indexing and binding: cells move, values do not change.
 
 use crate::blocks::{
-    average_row, block_rows, build_csr, for_each_block, in_best_format, on_threads_for, row_ranges, transpose_csr,
+    average_row, block_rows, build_csr, fill_blocks, for_each_block, in_best_format, on_threads_for, row_ranges,
+    transpose_csr,
 };
 use crate::generate::{check_sparse_cols, checked_dims};
 use crate::{KernelContext, KernelError, Operand};
@@ -39,6 +40,7 @@ pub fn transpose(context: &KernelContext<'_>, matrix: &MatrixBlock) -> MatrixBlo
             }
         }
     });
+    result.set_nan_free(dense.is_nan_free());
     result.into()
 }
 
@@ -79,7 +81,7 @@ pub fn index(
         Layout::Dense(dense) => {
             let mut result = Dense::uninit_in(context.buffers, rows.len(), cols.len());
             let (width, step) = (cols.len(), block_rows(rows.len(), cols.len()));
-            for_each_block(context, result.values_mut(), step * width, |block, out| {
+            fill_blocks(context, &mut result, step * width, |block, out| {
                 let first = rows.start + block * step;
                 if width == 1 {
                     // A call to copy each cell would take longer than the cell.
@@ -261,7 +263,7 @@ pub fn bind_columns(context: &KernelContext<'_>, parts: &[&MatrixBlock]) -> Resu
     let parts: Vec<_> = parts.iter().map(|part| part.to_dense()).collect();
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
     let step = block_rows(rows, cols);
-    for_each_block(context, result.values_mut(), step * cols, |block, out| {
+    fill_blocks(context, &mut result, step * cols, |block, out| {
         let (rows, mut offset) = (out.len() / cols, 0);
         for part in &parts {
             let tile = Tile::new(&part.values()[block * step * part.cols()..], part.cols());

@@ -1,7 +1,7 @@
 //! The columns in which rows have their extremes.
 
 use crate::KernelContext;
-use crate::blocks::{block_rows, for_each_block};
+use crate::blocks::{block_rows, fill_blocks};
 use fuseline_matrix::{Dense, Layout, MatrixBlock};
 
 /// Which extreme of a row is sought.
@@ -19,7 +19,7 @@ pub fn row_index(context: &KernelContext<'_>, extreme: Extreme, matrix: &MatrixB
     let mut result = Dense::uninit_in(context.buffers, matrix.rows(), 1);
     let step = block_rows(matrix.rows(), matrix.cols());
     let layout = matrix.layout();
-    for_each_block(context, result.values_mut(), step, |block, out| {
+    fill_blocks(context, &mut result, step, |block, out| {
         for (r, cell) in out.iter_mut().enumerate() {
             let column = extreme_of_row(extreme, &layout, block * step + r);
             let without_number = matrix.cols().min(1);

@@ -1,6 +1,6 @@
 //! Rows and columns chosen from a matrix: in reverse, sorted, or without the empty ones.
 
-use crate::blocks::{BLOCK_CELLS, average_row, block_rows, build_csr, for_each_block, in_best_format};
+use crate::blocks::{BLOCK_CELLS, average_row, block_rows, build_csr, fill_blocks, in_best_format};
 use crate::sort::{collected, sorted};
 use crate::{KernelContext, KernelError};
 use fuseline_matrix::{Dense, Growing, Layout, MatrixBlock, MemoryKind};
@@ -55,7 +55,7 @@ pub fn order_index(
 ) -> Result<MatrixBlock, KernelError> {
     let order = sorted_rows(context, matrix, by, decreasing)?;
     let mut numbers = Dense::uninit_in(context.buffers, order.len(), 1);
-    for_each_block(context, numbers.values_mut(), BLOCK_CELLS, |block, numbers| {
+    fill_blocks(context, &mut numbers, BLOCK_CELLS, |block, numbers| {
         let rows = &order[block * BLOCK_CELLS..];
         numbers.iter_mut().zip(rows).for_each(|(number, place)| *number = (place.row + 1) as f64);
     });
@@ -186,7 +186,7 @@ fn select_rows(
         Layout::Dense(dense) => {
             let mut result = Dense::uninit_in(context.buffers, rows, cols);
             let step = block_rows(rows, cols);
-            for_each_block(context, result.values_mut(), step * cols, |block, out| {
+            fill_blocks(context, &mut result, step * cols, |block, out| {
                 for (offset, out) in out.chunks_exact_mut(cols).enumerate() {
                     out.copy_from_slice(dense.row(origin(block * step + offset)));
                 }
@@ -217,7 +217,7 @@ fn select_columns(context: &KernelContext<'_>, matrix: &MatrixBlock, columns: &[
         Layout::Dense(dense) => {
             let mut result = Dense::uninit_in(context.buffers, rows, width);
             let step = block_rows(rows, width);
-            for_each_block(context, result.values_mut(), step * width, |block, out| {
+            fill_blocks(context, &mut result, step * width, |block, out| {
                 for (r, out) in out.chunks_exact_mut(width).enumerate() {
                     let row = dense.row(block * step + r);
                     out.iter_mut().zip(columns).for_each(|(cell, &j)| *cell = row[j]);

@@ -3,7 +3,7 @@
 
 use crate::KernelContext;
 use crate::blocks::{
-    BLOCK_CELLS, MAX_PARTIALS, average_row, balanced_within, block_rows, for_each_block, map_parts, merge_partials,
+    BLOCK_CELLS, MAX_PARTIALS, average_row, balanced_within, block_rows, fill_blocks, map_parts, merge_partials,
     partial_ranges, row_bytes, rows_of,
 };
 use fuseline_ir::ops::AggOp;
@@ -77,7 +77,7 @@ fn dense_rows(context: &KernelContext<'_>, op: AggOp, dense: &Dense) -> Dense {
     let cols = dense.cols();
     let mut result = Dense::uninit_in(context.buffers, dense.rows(), 1);
     let step = block_rows(dense.rows(), cols);
-    for_each_block(context, result.values_mut(), step, |block, out| {
+    fill_blocks(context, &mut result, step, |block, out| {
         let start = block * step * cols;
         let tile = &dense.values()[start..start + out.len() * cols];
         context.primitives.row_agg(op, out.len(), cols, Tile::new(tile, cols), TileMut::new(out, 1));
@@ -88,7 +88,7 @@ fn dense_rows(context: &KernelContext<'_>, op: AggOp, dense: &Dense) -> Dense {
 fn sparse_rows(context: &KernelContext<'_>, op: AggOp, csr: &Csr) -> Dense {
     let mut result = Dense::uninit_in(context.buffers, csr.rows(), 1);
     let step = block_rows(csr.rows(), average_row(csr));
-    for_each_block(context, result.values_mut(), step, |block, out| {
+    fill_blocks(context, &mut result, step, |block, out| {
         let offsets = &csr.row_offsets()[block * step..=block * step + out.len()];
         let values = &csr.values()[offsets[0]..offsets[out.len()]];
         context.primitives.segment_row_agg(op, offsets, values, csr.cols(), TileMut::new(out, 1));

@@ -5,10 +5,11 @@ use crate::csr::Csr;
 use crate::dense::Dense;
 use crate::error::CsrError;
 use crate::layout::{Layout, Wide};
+use crate::nan::{has_other_nan_in, replace_nan};
 use crate::narrow::{Narrow, NarrowCsr, NarrowDense};
-use fuseline_ir::ops::math::with_one_nan;
 use fuseline_ir::{Format, SizeInfo};
 use ndarray::{Array2, ArrayView2};
+use rayon::ThreadPool;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -209,18 +210,27 @@ impl MatrixBlock {
         }
     }
 
-    /// Puts one and the same NaN into all cells that are NaN.
-    pub fn unify_nan(&mut self) {
+    /// Whether it is known that no cell is NaN.
+    pub fn is_nan_free(&self) -> bool {
+        match &self.storage {
+            Storage::Wide(Wide::Dense(dense)) => dense.is_nan_free(),
+            Storage::Wide(Wide::Sparse(csr)) => csr.is_nan_free(),
+            Storage::Narrow(_) => false,
+        }
+    }
+
+    /// Puts one and the same NaN into all cells that are NaN. The threads of a pool look for them.
+    pub fn unify_nan(&mut self, pool: &ThreadPool) {
         match &mut self.storage {
-            Storage::Wide(Wide::Dense(dense)) if has_other_nan(dense.values()) => {
+            Storage::Wide(Wide::Dense(dense)) if !dense.is_nan_free() && has_other_nan_in(pool, dense.values()) => {
                 replace_nan(Arc::make_mut(dense).values_mut());
             }
-            Storage::Wide(Wide::Sparse(csr)) if has_other_nan(csr.values()) => {
+            Storage::Wide(Wide::Sparse(csr)) if !csr.is_nan_free() && has_other_nan_in(pool, csr.values()) => {
                 replace_nan(Arc::make_mut(csr).values_mut());
             }
             Storage::Narrow(narrow) if narrow.has_other_nan() => {
                 *self = self.clone().widened();
-                self.unify_nan();
+                self.unify_nan(pool);
             }
             Storage::Wide(_) | Storage::Narrow(_) => {}
         }
@@ -282,20 +292,6 @@ impl MatrixBlock {
 
 /// Bytes of doubles that caches hold.
 const CACHED_BYTES: u64 = 4 << 20;
-
-/// Values that are looked at before the search may end.
-const SEARCHED: usize = 4096;
-
-/// Whether a NaN has other bits than the one that stands for all.
-pub(crate) fn has_other_nan(values: &[f64]) -> bool {
-    let differs = |&value: &f64| with_one_nan(value).to_bits() != value.to_bits();
-    values.chunks(SEARCHED).any(|chunk| chunk.iter().fold(false, |found, value| found | differs(value)))
-}
-
-/// Gives all NaN the same bits.
-pub(crate) fn replace_nan(values: &mut [f64]) {
-    values.iter_mut().for_each(|value| *value = with_one_nan(*value));
-}
 
 impl From<Wide> for MatrixBlock {
     fn from(wide: Wide) -> Self {

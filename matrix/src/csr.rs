@@ -7,6 +7,7 @@ use crate::dense::{Dense, count_nonzeros};
 use crate::error::{BorrowError, CsrError};
 use crate::growing::Growing;
 use crate::memory::Memory;
+use crate::nan::NanWatch;
 use crate::run_context::StopListener;
 use crate::sparse_row::{CELLS_NEAR, SparseRow};
 use bytemuck::{Pod, cast_slice};
@@ -32,6 +33,8 @@ pub struct Csr {
     values: Buffer,
     /// Whether zeros are stored, once that was asked: operators ask whenever they run.
     has_stored_zeros: OnceLock<bool>,
+    /// Whether it is known that no value is NaN.
+    is_nan_free: bool,
 }
 
 impl<'a> From<(&'a [u32], &'a [f64])> for SparseRow<'a> {
@@ -346,7 +349,7 @@ impl Csr {
 
     /// A matrix with one value for each of these positions.
     pub(crate) fn of_pattern(cols: usize, pattern: Arc<Pattern>, values: Buffer) -> Self {
-        Csr { rows: pattern.rows(), cols, pattern, values, has_stored_zeros: OnceLock::new() }
+        Csr { rows: pattern.rows(), cols, pattern, values, has_stored_zeros: OnceLock::new(), is_nan_free: false }
     }
 
     /// A matrix with other values at the same positions, which both share.
@@ -424,13 +427,15 @@ impl Csr {
         let counts = || offsets.iter().map(|offsets| offsets[offsets.len() - 1] - offsets[0]);
         let (mut columns, mut values) = (Buffer::recycled(pool, position), Buffer::recycled(pool, position));
         let parts = split(&mut columns, counts()).into_iter().zip(split(&mut values, counts())).collect();
+        let nan = NanWatch::default();
         each(parts, |((block, columns), (_, values))| {
             fill(block, columns, values);
             // What was just written is still in the cache.
+            nan.look(values);
             let fits = all_are_columns(offsets[block], columns, cols);
             assert!(fits, "the columns of a row ascend and stay below {cols}");
         });
-        Csr::from_memory(cols, row_offsets, columns, values)
+        Csr::from_memory(cols, row_offsets, columns, values).with_nan_free(nan.saw_none())
     }
 
     /// A matrix without non-zeros.
@@ -538,7 +543,13 @@ impl Csr {
         let mut dense = Dense::uninit_in(pool, self.rows, self.cols);
         let height = (CELLS_AT_A_TIME / self.cols.max(1)).max(1);
         let parts = dense.values_mut().chunks_mut((height * self.cols).max(1)).enumerate().collect();
-        each(parts, |(block, cells)| self.write_rows(block * height, values, fill, cells));
+        let nan = NanWatch::default();
+        each(parts, |(block, cells)| {
+            let rows = block * height..block * height + cells.len() / self.cols;
+            nan.look(&values[self.row_offsets()[rows.start]..self.row_offsets()[rows.end]]);
+            self.write_rows(rows.start, values, fill, cells);
+        });
+        dense.set_nan_free(nan.saw_none() && !fill.is_nan());
         dense
     }
 
@@ -628,7 +639,18 @@ impl Csr {
 
     /// Value of each position, to be replaced by others that are not zero either.
     pub(crate) fn values_mut(&mut self) -> &mut [f64] {
+        self.is_nan_free = false;
         &mut self.values
+    }
+
+    /// Whether it is known that no value is NaN.
+    pub fn is_nan_free(&self) -> bool {
+        self.is_nan_free
+    }
+
+    /// The matrix with a note whether it is known that no value is NaN.
+    pub fn with_nan_free(self, is_known: bool) -> Self {
+        Csr { is_nan_free: is_known, ..self }
     }
 
     /// Columns and values of row `i`.

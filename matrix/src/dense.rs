@@ -16,6 +16,8 @@ pub struct Dense {
     rows: usize,
     cols: usize,
     values: Buffer,
+    /// Whether it is known that no cell is NaN.
+    is_nan_free: bool,
 }
 
 /// Cells that are made one by one between two looks at a request to stop.
@@ -31,17 +33,17 @@ impl Dense {
     /// A matrix of zeros. Unwinds with [`AllocationFailure`] where the system refuses the memory, as do all that make a
     /// matrix.
     pub fn zeros(rows: usize, cols: usize) -> Self {
-        Dense { rows, cols, values: Buffer::zeroed(cells(rows, cols)) }
+        Dense { rows, cols, values: Buffer::zeroed(cells(rows, cols)), is_nan_free: false }
     }
 
     /// A matrix of zeros with recycled memory.
     pub fn zeros_in(pool: &Arc<BufferPool>, rows: usize, cols: usize) -> Self {
-        Dense { rows, cols, values: BufferPool::take_zeroed(pool, cells(rows, cols)) }
+        Dense { rows, cols, values: BufferPool::take_zeroed(pool, cells(rows, cols)), is_nan_free: false }
     }
 
     /// A matrix of unspecified content with recycled memory, to be written once.
     pub fn uninit_in(pool: &Arc<BufferPool>, rows: usize, cols: usize) -> Self {
-        Dense { rows, cols, values: BufferPool::take(pool, cells(rows, cols)) }
+        Dense { rows, cols, values: BufferPool::take(pool, cells(rows, cols)), is_nan_free: false }
     }
 
     /// A matrix of these values, row after row, without copying.
@@ -59,12 +61,12 @@ impl Dense {
     pub fn from_buffer(rows: usize, cols: usize, values: Buffer) -> Self {
         let len = values.len();
         assert!(rows.checked_mul(cols) == Some(len), "a {rows} x {cols} matrix does not have {len} cells");
-        Dense { rows, cols, values }
+        Dense { rows, cols, values, is_nan_free: false }
     }
 
     pub(crate) fn from_memory(rows: usize, cols: usize, values: Memory<f64>) -> Self {
         debug_assert_eq!(rows.checked_mul(cols), Some(values.len()));
-        Dense { rows, cols, values: values.into() }
+        Dense { rows, cols, values: values.into(), is_nan_free: false }
     }
 
     /// A matrix whose cell (i, j) is `cell(i, j)`. Unwinds after a request to stop.
@@ -158,7 +160,18 @@ impl Dense {
 
     /// The cells, to be written.
     pub fn values_mut(&mut self) -> &mut [f64] {
+        self.is_nan_free = false;
         &mut self.values
+    }
+
+    /// Whether it is known that no cell is NaN.
+    pub fn is_nan_free(&self) -> bool {
+        self.is_nan_free
+    }
+
+    /// Notes, until cells are written, whether it is known that none is NaN.
+    pub fn set_nan_free(&mut self, is_known: bool) {
+        self.is_nan_free = is_known;
     }
 
     /// The cells of row `i`.

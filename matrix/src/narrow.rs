@@ -417,6 +417,7 @@ mod tests {
     use super::*;
     use crate::{Budget, BufferPool, Layout, MatrixBlock, RunContext, StopFlag};
     use ndarray::{Array2, ShapeBuilder};
+    use rayon::ThreadPoolBuilder;
 
     /// 3 x 2, with a zero in each row, and the same doubles.
     fn example() -> (NarrowDense, Dense) {
@@ -536,12 +537,12 @@ mod tests {
 
     #[test]
     fn every_nan_becomes_the_same() {
-        let other_nan = f32::from_bits(0xffc0_1234);
+        let (other_nan, pool) = (f32::from_bits(0xffc0_1234), ThreadPoolBuilder::new().num_threads(1).build().unwrap());
         let mut block = MatrixBlock::from(NarrowDense::from_vec(1, 2, vec![other_nan, 1.5]));
-        block.unify_nan();
+        block.unify_nan(&pool);
         assert_eq!(bits(block.to_dense().values()), bits(&[f64::NAN, 1.5]));
         let mut block = MatrixBlock::from(NarrowDense::from_vec(1, 2, vec![f32::NAN, 1.5]));
-        block.unify_nan();
+        block.unify_nan(&pool);
         assert!(is_narrow(&block), "there is nothing to change");
         assert_eq!(bits(block.to_dense().values()), bits(&[f64::NAN, 1.5]));
     }

@@ -39,9 +39,9 @@ impl SuitedRows {
     }
 
     /// The matrix of these blocks below each other, in the format that suits it; cells that were written lie in `dense`, as large
-    /// as the result. Inside of a rayon pool, its threads put it together.
+    /// as the result, which notes whether any of the blocks has NaN. Inside of a rayon pool, its threads put it together.
     pub fn put_together(pool: &Arc<BufferPool>, mut dense: Dense, mut blocks: Vec<SuitedRows>) -> MatrixBlock {
-        let (rows, cols) = (dense.rows(), dense.cols());
+        let (rows, cols, is_nan_free) = (dense.rows(), dense.cols(), dense.is_nan_free());
         let is_sparse = is_sparse(rows, cols, blocks.iter().map(|block| block.non_zeros).sum());
         let places = split(dense.values_mut(), blocks.iter().map(|block| block.rows * cols));
         let differ = blocks.iter_mut().zip(places).filter(|(block, _)| block.stored.is_some() != is_sparse);
@@ -50,6 +50,7 @@ impl SuitedRows {
             None => block.stored = Some(StoredRows::of_cells(pool, cols, cells, block.non_zeros)),
         });
         if !is_sparse {
+            dense.set_nan_free(is_nan_free);
             return dense.into();
         }
         let stored: Vec<StoredRows> = blocks.into_iter().filter_map(|block| block.stored).collect();

@@ -264,17 +264,18 @@ fn the_number_of_non_zeros_decides_on_the_format() {
 
 #[test]
 fn one_nan_takes_the_place_of_all() {
-    let other = f64::from_bits(0xfff8_0000_0000_0123);
+    let (other, pool) =
+        (f64::from_bits(0xfff8_0000_0000_0123), rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap());
     let dense: MatrixBlock = Dense::from_fn(3, 5000, |i, j| if (i, j) == (2, 4000) { other } else { j as f64 }).into();
     let sparse: MatrixBlock = Csr::new(2, 3, vec![0, 1, 2], vec![0, 2], vec![1.5, other]).unwrap().into();
     for (block, (row, col)) in [(dense, (2, 4000)), (sparse, (1, 2))] {
         let mut unified = block.clone();
-        unified.unify_nan();
+        unified.unify_nan(&pool);
         assert_eq!(unified.get(row, col).to_bits(), f64::NAN.to_bits());
         assert_eq!(block.get(row, col).to_bits(), other.to_bits(), "who shares the cells keeps them");
         assert_eq!(unified.get(0, 0), block.get(0, 0));
         let before = unified.clone();
-        unified.unify_nan();
+        unified.unify_nan(&pool);
         assert!(before.is_same(&unified), "nothing is copied where nothing changes");
     }
 }

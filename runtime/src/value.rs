@@ -8,6 +8,7 @@ use fuseline_matrix::{
     copied_text,
 };
 use ndarray::Array2;
+use rayon::ThreadPool;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -170,15 +171,15 @@ impl RuntimeValue {
     }
 
     /// Makes a value ready to leave the engine: all NaN within get the same bits, and what another owner may change is
-    /// copied.
-    pub fn finish(&mut self) {
+    /// copied. The threads of a pool share the work.
+    pub fn finish(&mut self, pool: &ThreadPool) {
         // Lists may be nested deeply.
         let mut left = vec![self];
         while let Some(value) = left.pop() {
             match value {
                 RuntimeValue::Matrix(block) => {
                     block.detach();
-                    block.unify_nan();
+                    block.unify_nan(pool);
                 }
                 RuntimeValue::Scalar(Value::F64(number)) => *number = with_one_nan(*number),
                 RuntimeValue::List(list) => {

@@ -8,7 +8,7 @@ use crate::visited::VisitedRows;
 use crate::work::{UnitOf, Work};
 use fuseline_ir::ops::AggOp;
 use fuseline_ir::schedule::DensePartition;
-use fuseline_matrix::Dense;
+use fuseline_matrix::{Dense, NanWatch};
 use smallvec::{SmallVec, smallvec};
 
 /// The most outputs that are kept on the stack.
@@ -65,7 +65,12 @@ impl Accumulation<'_> {
     ) -> Dense {
         let mut sums = self.start();
         let lengths = (0..partition.len()).map(|block| partition.block(block).cols * cells_per_column);
-        self.operator.run(split_parts(sums.values_mut(), lengths), each);
+        let nan = NanWatch::default();
+        self.operator.run(split_parts(sums.values_mut(), lengths), |workspace, block, part| {
+            each(workspace, block, part);
+            nan.look(part);
+        });
+        sums.set_nan_free(nan.saw_none());
         sums
     }
 

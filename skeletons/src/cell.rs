@@ -16,7 +16,7 @@ use crate::write::Write;
 use fuseline_ir::cplan::COutput;
 use fuseline_ir::ops::AggOp;
 use fuseline_ir::schedule::{Sums, Tile};
-use fuseline_matrix::{Dense, MatrixBlock};
+use fuseline_matrix::{Dense, MatrixBlock, NanWatch};
 
 /// Executes a Cell plan.
 pub(crate) fn execute(operator: &Operator<'_>) -> Result<MatrixBlock, SkeletonError> {
@@ -98,6 +98,7 @@ fn dense_cells(operator: &Operator<'_>) -> MatrixBlock {
             }
         },
     );
+    write.note(&mut out);
     out.into()
 }
 
@@ -105,6 +106,7 @@ fn dense_rows(operator: &Operator<'_>, agg: AggOp) -> MatrixBlock {
     let work = operator.work(None);
     let mut out = Dense::uninit_in(operator.env.buffers, operator.binding.fit.rows, 1);
     let parts = split_parts(out.values_mut(), (0..work.len()).map(|block| work.block_rows(block).len()));
+    let nan = NanWatch::default();
     operator.run(parts, |workspace, block, part| {
         let first_row = work.block_rows(block).start;
         for tile in work.tiles().tiles(block) {
@@ -119,7 +121,9 @@ fn dense_rows(operator: &Operator<'_>, agg: AggOp) -> MatrixBlock {
                 cells[0] = agg.merge(cells[0], value[0]);
             }
         }
+        nan.look(part);
     });
+    out.set_nan_free(nan.saw_none());
     out.into()
 }
 

@@ -14,7 +14,7 @@ use crate::work::UnitOf;
 use crate::zeros::take_equal_cells;
 use fuseline_ir::cplan::COutput;
 use fuseline_ir::ops::AggOp;
-use fuseline_matrix::{Buffer, BufferPool, Csr, Dense, MatrixBlock, SparseRow, StoredRows};
+use fuseline_matrix::{Buffer, BufferPool, Csr, Dense, MatrixBlock, NanWatch, SparseRow, StoredRows};
 
 /// Executes a Cell plan.
 pub(crate) fn execute(operator: &Operator<'_>, csr: &Csr, output: &COutput) -> Result<MatrixBlock, SkeletonError> {
@@ -95,6 +95,7 @@ pub(crate) fn by_position(operator: &Operator<'_>) -> ValuesByPosition {
     let work = operator.work(Some(&visited));
     let mut values = BufferPool::take(operator.env.buffers, visited.csr().nnz());
     let parts = split_parts(&mut values, (0..work.len()).map(|block| work.block_len(block)));
+    let nan = NanWatch::default();
     let have_zeros = operator.run(parts, |workspace, block, part| {
         let (mut rest, mut has_zeros) = (part, false);
         work.for_each_unit(block, |unit| {
@@ -105,12 +106,13 @@ pub(crate) fn by_position(operator: &Operator<'_>) -> ValuesByPosition {
                 let output = Output { row_stride: values.len(), values: &mut *values };
                 operator.genexec(&mut workspace.layout, unit, &mut [output]);
                 has_zeros |= operator.env.primitives.contains_zero(values);
+                nan.look(values);
                 rest = later;
             }
         });
         has_zeros
     });
-    ValuesByPosition { values, have_zeros: have_zeros.contains(&true) }
+    ValuesByPosition { values, have_zeros: have_zeros.contains(&true), are_nan_free: nan.saw_none() }
 }
 
 fn rows(operator: &Operator<'_>, csr: &Csr, agg: AggOp) -> MatrixBlock {
@@ -118,6 +120,7 @@ fn rows(operator: &Operator<'_>, csr: &Csr, agg: AggOp) -> MatrixBlock {
     let work = operator.work(Some(&visited));
     let mut out = Dense::uninit_in(operator.env.buffers, visited.len(), 1);
     let parts = split_parts(out.values_mut(), (0..work.len()).map(|block| work.block_rows(block).len()));
+    let nan = NanWatch::default();
     operator.run(parts, |workspace, block, part| {
         let first_row = work.block_rows(block).start;
         work.for_each_unit(block, |unit| {
@@ -135,7 +138,9 @@ fn rows(operator: &Operator<'_>, csr: &Csr, agg: AggOp) -> MatrixBlock {
             };
             take_zeros_by_row(agg, zero, csr.cols(), offsets, values);
         });
+        nan.look(part);
     });
+    out.set_nan_free(nan.saw_none());
     let empty = take_equal_cells(agg, agg.neutral(), zero, csr.cols());
     expand_rows(operator.env, out, &visited, empty).into()
 }

@@ -20,7 +20,7 @@ use crate::write::Write;
 use fuseline_ir::cplan::OuterType;
 use fuseline_ir::ops::AggOp;
 use fuseline_ir::schedule::{DensePartition, MAX_UNIT_ROWS, Partition, Tile, UNIT_POSITIONS};
-use fuseline_matrix::{Buffer, Csr, Dense, MatrixBlock};
+use fuseline_matrix::{Buffer, Csr, Dense, MatrixBlock, NanWatch};
 
 /// Executes an Outer plan.
 pub(crate) fn execute(operator: &Operator<'_>, outer_type: OuterType) -> Result<MatrixBlock, SkeletonError> {
@@ -53,7 +53,7 @@ fn by_tiles(operator: &Operator<'_>) -> MatrixBlock {
         factors.for_each_unit(workspace, work.tiles(), block, |layout, tile, unit, count| {
             let cells = &mut part[(tile.first_row - first_row) * cols + tile.first_col..];
             match unit {
-                UnitOf::Built { rows, .. } => spread_values(operator, layout, rows, tile, count, cells),
+                UnitOf::Built { rows, .. } => spread_values(operator, layout, rows, tile, count, (&write, cells)),
                 _ if count > 0 => {
                     write.unit(operator, layout, unit, tile.into(), Output { values: cells, row_stride: cols });
                 }
@@ -65,6 +65,7 @@ fn by_tiles(operator: &Operator<'_>) -> MatrixBlock {
         let to_csr = || Csr::from_dense_in(operator.env.buffers, &out);
         return on_threads_for(operator.env, out.values().len(), to_csr).into();
     }
+    write.note(&mut out);
     out.into()
 }
 
@@ -75,7 +76,7 @@ fn spread_values(
     rows: &BuiltRows,
     tile: Tile,
     count: usize,
-    cells: &mut [f64],
+    (write, cells): (&Write, &mut [f64]),
 ) {
     let mut buffer = std::mem::replace(&mut layout.output, Buffer::zeroed(0));
     let values = operator.reserve(&mut buffer, count);
@@ -83,6 +84,7 @@ fn spread_values(
         let output = Output { values: &mut *values, row_stride: count };
         operator.genexec(layout, UnitOf::Built { rows, tile }, &mut [output]);
     }
+    write.saw(values);
     rows.spread(values, cells, tile.cols, operator.binding.fit.cols);
     layout.output = buffer;
 }
@@ -111,6 +113,7 @@ fn right_mm_sparse(operator: &Operator<'_>, visited: &VisitedRows<'_>, rank: usi
     let mut out = Dense::zeros_in(operator.env.buffers, visited.len(), rank);
     let work = operator.work(Some(visited));
     let lengths = (0..work.len()).map(|block| work.block_rows(block).len() * rank);
+    let nan = NanWatch::default();
     operator.run(split_parts(out.values_mut(), lengths), |workspace, block, part| {
         let first_row = work.block_rows(block).start;
         work.for_each_unit(block, |unit| {
@@ -121,7 +124,9 @@ fn right_mm_sparse(operator: &Operator<'_>, visited: &VisitedRows<'_>, rank: usi
                 operator.genexec(&mut workspace.layout, unit, &mut [output]);
             }
         });
+        nan.look(part);
     });
+    out.set_nan_free(nan.saw_none());
     expand_rows(operator.env, out, visited, 0.0)
 }
 
@@ -129,6 +134,7 @@ fn right_mm_by_tiles(operator: &Operator<'_>, rank: usize) -> Dense {
     let mut out = Dense::zeros_in(operator.env.buffers, operator.binding.fit.rows, rank);
     let (factors, work) = (DenseFactors::new(operator), operator.work(None));
     let lengths = (0..work.len()).map(|block| work.block_rows(block).len() * rank);
+    let nan = NanWatch::default();
     operator.run(split_parts(out.values_mut(), lengths), |workspace, block, part| {
         let first_row = work.block_rows(block).start;
         factors.for_each_unit(workspace, work.tiles(), block, |layout, tile, unit, count| {
@@ -137,7 +143,9 @@ fn right_mm_by_tiles(operator: &Operator<'_>, rank: usize) -> Dense {
                 operator.genexec(layout, unit, &mut [Output { values, row_stride: rank }]);
             }
         });
+        nan.look(part);
     });
+    out.set_nan_free(nan.saw_none());
     out
 }
 

@@ -6,7 +6,7 @@ use crate::visited::VisitedRows;
 use fuseline_ir::ops::AggOp;
 use fuseline_ir::work::BASIC_BLOCK_CELLS;
 use fuseline_matrix::run_context::is_alone;
-use fuseline_matrix::{Buffer, BufferPool, Csr, Dense, MatrixBlock};
+use fuseline_matrix::{Buffer, BufferPool, Csr, Dense, MatrixBlock, NanWatch};
 use fuseline_vecprims::Tile;
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -42,14 +42,17 @@ pub(crate) fn merge(env: &Execution<'_>, partials: Vec<Dense>, len: usize, agg: 
     let mut partials = partials.into_iter();
     let Some(mut merged) = partials.next() else { return accumulator(env.buffers, len, agg) };
     let others: Vec<Dense> = partials.collect();
+    let nan = NanWatch::default();
     let merge_part = |(part, cells): (usize, &mut [f64])| {
         for other in &others {
             let values = Tile::new(&other.values()[part * MERGE_CELLS..], cells.len());
             env.primitives.col_agg(agg.of_partials(), 1, cells.len(), values, cells);
         }
+        nan.look(cells);
     };
     if !others.is_empty() {
         for_each_part(env, merged.values_mut(), MERGE_CELLS, merge_part);
+        merged.set_nan_free(nan.saw_none());
     }
     merged
 }
@@ -58,6 +61,7 @@ pub(crate) fn merge(env: &Execution<'_>, partials: Vec<Dense>, len: usize, agg: 
 pub(crate) fn transposed(env: &Execution<'_>, values: &Dense, rows: usize, cols: usize) -> Dense {
     let mut out = Dense::uninit_in(env.buffers, cols, rows);
     transpose(values.values(), rows, cols, out.values_mut());
+    out.set_nan_free(values.is_nan_free());
     out
 }
 
@@ -79,6 +83,7 @@ pub(crate) fn expand_rows(env: &Execution<'_>, compact: Dense, visited: &Visited
         }
     };
     for_each_part(env, out.values_mut(), (block_rows * cols).max(1), fill_block);
+    out.set_nan_free(compact.is_nan_free() && !fill.is_nan());
     out
 }
 
@@ -107,12 +112,14 @@ pub(crate) struct ValuesByPosition {
     pub(crate) values: Buffer,
     /// Whether any of them is zero.
     pub(crate) have_zeros: bool,
+    /// Whether it is known that none of them is NaN.
+    pub(crate) are_nan_free: bool,
 }
 
 /// A sparse result with the positions of `pattern`, which the two share. Zeros are not stored, and the format is the one that
 /// suits the number of non-zeros.
 pub(crate) fn with_pattern(env: &Execution<'_>, pattern: &Csr, by_position: ValuesByPosition) -> MatrixBlock {
-    let csr = pattern.with_values(by_position.values);
+    let csr = pattern.with_values(by_position.values).with_nan_free(by_position.are_nan_free);
     let without_zeros = || on_threads_for(env, csr.nnz(), || csr.without_stored_zeros_in(env.buffers));
     in_best_format(env, if by_position.have_zeros { without_zeros() } else { csr }.into())
 }

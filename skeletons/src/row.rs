@@ -80,8 +80,9 @@ impl<'a> Row<'a> {
         let write = Write::to(self.operator, &out);
         let block_cells = |block| work.block_rows(block).len() * cols;
         run_blocks(self.operator, &mut out, block_cells, work.len(), |workspace, block, part| {
-            self.run_units(&work, workspace, block, write, part);
+            self.run_units(&work, workspace, block, &write, part);
         });
+        write.note(&mut out);
         Ok(match self.visited {
             Some(visited) => expand_rows(self.operator.env, out, visited, 0.0).into(),
             None => out.into(),
@@ -110,7 +111,7 @@ impl<'a> Row<'a> {
                     cells[(number - spanned(block).start) * cols..][..cols].copy_from_slice(row);
                 });
             }
-            _ => self.run_units(&work, workspace, block, Write::Through, cells),
+            _ => self.run_units(&work, workspace, block, &Write::aside(), cells),
         })
     }
 
@@ -137,7 +138,7 @@ impl<'a> Row<'a> {
     }
 
     /// Computes the rows of a block.
-    fn run_units(&self, work: &Work<'_>, workspace: &mut Workspace, block: usize, write: Write, cells: &mut [f64]) {
+    fn run_units(&self, work: &Work<'_>, workspace: &mut Workspace, block: usize, write: &Write, cells: &mut [f64]) {
         let (first_row, cols) = (work.block_rows(block).start, self.outputs[0].cells_per_row());
         work.for_each_unit(block, |unit| {
             let rows = unit.rows();

@@ -23,8 +23,10 @@ pub(crate) fn suited_rows(
     let blocks = operator.run(places, |workspace, block, place| {
         let mut cells = BufferPool::take(env.buffers, place.len());
         each(workspace, block, &mut cells);
+        write.saw(&cells);
         SuitedRows::new(env.buffers, cols, &cells, |cells| write.copy(operator, cols, cells, place))
     });
+    write.note(&mut dense);
     on_threads_for(env, rows.saturating_mul(cols), || SuitedRows::put_together(env.buffers, dense, blocks))
 }
 

@@ -64,8 +64,10 @@ fn llvm_backends() -> Vec<(String, Box<dyn Backend>)> {
     Vec::new()
 }
 
-/// The bits of a result, every NaN the same.
+/// The bits of a result, every NaN the same: there is none where the result notes that.
 pub(crate) fn bits(block: &MatrixBlock) -> Vec<u64> {
+    let has_nan = block.to_dense().values().iter().any(|value| value.is_nan());
+    assert!(!(has_nan && block.is_nan_free()), "a result has NaN, and notes that it has none");
     block.to_dense().values().iter().map(|value| if value.is_nan() { u64::MAX } else { value.to_bits() }).collect()
 }
 

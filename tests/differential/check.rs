@@ -158,6 +158,11 @@ pub(crate) fn accepted(expected: &Expected, actual: &Variables, strict_ieee: boo
         let strict = strict_ieee.then(|| expected.clone().strict_ieee());
         let expected: &OracleValue = strict.as_ref().unwrap_or(expected);
         let result = match actual {
+            RuntimeValue::Matrix(block)
+                if block.is_nan_free() && block.to_dense().values().iter().any(|x| x.is_nan()) =>
+            {
+                return Err(format!("{name} has NaN, and notes that it has none"));
+            }
             RuntimeValue::Matrix(block) => expected.accepts(block),
             RuntimeValue::Scalar(value) => expected.accepts_scalar(value),
             RuntimeValue::List(_) | RuntimeValue::Frame(_) => {

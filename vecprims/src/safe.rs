@@ -159,6 +159,14 @@ impl Primitives {
         result
     }
 
+    /// Whether none of the values is NaN, unless infinities of both signs are among them, where it may say no: a sum is NaN if one of
+    /// its terms is.
+    pub fn are_numbers(&self, rows: usize, len: usize, a: Tile<'_>) -> bool {
+        // Rows without gaps are one run.
+        let (rows, len) = if a.row_stride == len { (1, rows * len) } else { (rows, len) };
+        !self.full_agg(AggOp::Sum, rows, len, a).is_nan()
+    }
+
     /// Whether a value is zero.
     pub fn contains_zero(&self, values: &[f64]) -> bool {
         self.full_agg(AggOp::Nnz, 1, values.len(), Tile::new(values, values.len())) < values.len() as f64

@@ -43,16 +43,16 @@ pub fn unary(context: &KernelContext<'_>, op: UnaryOp, matrix: &MatrixBlock) -> 
         }),
         Layout::Dense(dense) => {
             let mut result = Dense::uninit_in(context.buffers, dense.rows(), dense.cols());
-            map_run(context, op, dense.values(), result.values_mut());
+            map_run(context, op, dense.values(), &mut result);
             result.into()
         }
     }
 }
 
-fn map_run(context: &KernelContext<'_>, op: UnaryOp, values: &[f64], out: &mut [f64]) {
-    let length = block_rows(out.len(), 1);
-    let write = PartByPart::new(context, out.len(), PART_CELLS).of_flops(op.flops(), 1);
-    write_blocks(context, out, length, &write, |start, out| {
+fn map_run(context: &KernelContext<'_>, op: UnaryOp, values: &[f64], result: &mut Dense) {
+    let length = block_rows(values.len(), 1);
+    let write = PartByPart::new(context, values.len(), PART_CELLS).of_flops(op.flops(), 1);
+    write_blocks(context, result, length, &write, |start, out| {
         let len = out.len();
         let run = Tile::new(&values[start..start + len], len);
         context.primitives.unary(op, 1, len, run, TileMut::new(out, len));
@@ -236,7 +236,7 @@ fn dense_result(
     };
     let matrices = sources.iter().filter(|source| source.is_contiguous(cols)).count();
     let write = PartByPart::new(context, rows * cols, part).of_flops(flops, matrices);
-    write_blocks(context, result.values_mut(), block, &write, compute);
+    write_blocks(context, &mut result, block, &write, compute);
     result.into()
 }
 

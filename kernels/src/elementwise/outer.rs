@@ -39,7 +39,7 @@ pub fn outer(
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
     let step = block_rows(rows, cols);
     let write = PartByPart::new(context, rows * cols, cells_of_rows(cols)).of_flops(op.flops(), 1);
-    write_blocks(context, result.values_mut(), step * cols, &write, |first, out| {
+    write_blocks(context, &mut result, step * cols, &write, |first, out| {
         let tile_rows = out.len() / cols.max(1);
         let (a, b) = (Tile::new(&u.values()[first / cols.max(1)..], 1), Tile::new(v.values(), 0));
         context.primitives.binary(op, Form::ScalarVect, tile_rows, cols, a, b, TileMut::new(out, cols));

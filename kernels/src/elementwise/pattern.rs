@@ -8,7 +8,7 @@ use super::gather::Gather;
 use crate::blocks::{BLOCK_CELLS, balanced_ranges, in_best_format, map_parts, map_parts_with, on_threads_for};
 use crate::{KernelContext, Operand};
 use fuseline_ir::work::BLOCK_NON_ZEROS;
-use fuseline_matrix::{Buffer, BufferPool, Csr, MatrixBlock};
+use fuseline_matrix::{Buffer, BufferPool, Csr, MatrixBlock, NanWatch};
 use fuseline_vecprims::Operand as VectorOperand;
 use std::ops::Range;
 
@@ -22,8 +22,9 @@ pub(super) fn over_pattern<const N: usize>(
     others: [Operand<'_>; N],
     evaluate: impl Fn(VectorOperand<'_>, [VectorOperand<'_>; N], &mut [f64]) + Sync,
 ) -> Csr {
-    let (values, has_zeros) = by_position(context, pattern, others, evaluate);
-    without_zeros(context, pattern.with_values(values), has_zeros)
+    let by_position = by_position(context, pattern, others, evaluate);
+    let result = pattern.with_values(by_position.values).with_nan_free(by_position.are_nan_free);
+    without_zeros(context, result, by_position.have_zeros)
 }
 
 /// Evaluates at the non-zeros of `pattern` beside scalars, and once for all of its zeros, which do not stay zeros.
@@ -36,7 +37,7 @@ pub(super) fn filled<const N: usize>(
     let mut fill = [0.0];
     let beside = scalars.each_ref().map(|scalar| VectorOperand::scalars(std::slice::from_ref(scalar), 0));
     evaluate(VectorOperand::cells(&[0.0], 0), beside, &mut fill);
-    let (values, _) = by_position(context, pattern, scalars.map(Operand::Scalar), evaluate);
+    let values = by_position(context, pattern, scalars.map(Operand::Scalar), evaluate).values;
     let (rows, cols) = (pattern.rows(), pattern.cols());
     let cells = rows.saturating_mul(cols);
     let result: MatrixBlock = on_threads_for(context, cells.div_ceil(BLOCK_CELLS), || {
@@ -47,16 +48,26 @@ pub(super) fn filled<const N: usize>(
     if is_dense { result } else { in_best_format(context, result) }
 }
 
-/// One value for each non-zero of `pattern`, and whether any is zero.
+/// One value for each non-zero of a matrix.
+struct ByPosition {
+    values: Buffer,
+    /// Whether any of them is zero.
+    have_zeros: bool,
+    /// Whether it is known that none of them is NaN.
+    are_nan_free: bool,
+}
+
+/// Evaluates at each non-zero of `pattern`.
 fn by_position<const N: usize>(
     context: &KernelContext<'_>,
     pattern: &Csr,
     others: [Operand<'_>; N],
     evaluate: impl Fn(VectorOperand<'_>, [VectorOperand<'_>; N], &mut [f64]) + Sync,
-) -> (Buffer, bool) {
+) -> ByPosition {
     let others = others.map(|operand| Gather::new(operand, (pattern.rows(), pattern.cols())));
     let mut values = BufferPool::take(context.buffers, pattern.nnz());
     let parts = split_by_rows(pattern, row_blocks(pattern), &mut values);
+    let nan = NanWatch::default();
     let scratch_of_thread = || others.each_ref().map(|_| (Vec::new(), Vec::new()));
     let have_zeros = map_parts_with(context, parts, scratch_of_thread, |scratch, (range, out)| {
         let first = pattern.row_offsets()[range.start];
@@ -71,17 +82,22 @@ fn by_position<const N: usize>(
             });
             evaluate(VectorOperand::cells(&pattern.values()[positions], 0), cells, out);
             has_zeros |= context.primitives.contains_zero(out);
+            nan.look(out);
         }
         has_zeros
     });
-    (values, have_zeros.contains(&true))
+    ByPosition { values, have_zeros: have_zeros.contains(&true), are_nan_free: nan.saw_none() }
 }
 
 /// The pattern with other values, without those that are zero.
 pub(crate) fn with_values(context: &KernelContext<'_>, pattern: &Csr, values: Buffer) -> Csr {
-    let have_zeros =
-        map_parts(context, values.chunks(BLOCK_CELLS).collect(), |run| context.primitives.contains_zero(run));
-    without_zeros(context, pattern.with_values(values), have_zeros.contains(&true))
+    let nan = NanWatch::default();
+    let have_zeros = map_parts(context, values.chunks(BLOCK_CELLS).collect(), |run| {
+        nan.look(run);
+        context.primitives.contains_zero(run)
+    });
+    let result = pattern.with_values(values).with_nan_free(nan.saw_none());
+    without_zeros(context, result, have_zeros.contains(&true))
 }
 
 /// The matrix without stored zeros, if it has any.

@@ -3,8 +3,7 @@
 use super::accumulate;
 use crate::KernelContext;
 use crate::blocks::{
-    PartByPart, add_to, block_rows, cells_of_rows, even_ranges, for_each_block, partial_ranges, sum_strips,
-    write_blocks,
+    PartByPart, add_to, block_rows, cells_of_rows, even_ranges, fill_blocks, partial_ranges, sum_strips, write_blocks,
 };
 use crate::gemm::{Output, Strided, gemm_into};
 use fuseline_ir::schedule::Strips;
@@ -76,7 +75,7 @@ fn gemm_of_strip(context: &KernelContext<'_>, extents: Extents, left: Strided<'_
         }
     };
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
-    for_each_block(context, result.values_mut(), step * cols, |block, out| {
+    fill_blocks(context, &mut result, step * cols, |block, out| {
         let extents = Extents { rows: out.len() / cols.max(1), inner, cols };
         let left = left.starting_at(block * step, 0);
         gemm_into(context.primitives, Output::new(out, cols), extents, left, right);
@@ -105,7 +104,7 @@ fn short(context: &KernelContext<'_>, left: &Dense, cols: usize, factor: &[f64])
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
     let step = short_block_rows(Extents { rows, inner, cols });
     let write = PartByPart::new(context, rows * cols, cells_of_rows(cols));
-    write_blocks(context, result.values_mut(), step * cols, &write, |first, out| {
+    write_blocks(context, &mut result, step * cols, &write, |first, out| {
         let rows = out.len() / cols;
         let a = Tile::new(&left.values()[first / cols * inner..], inner);
         context.primitives.vect_mat_mult(rows, inner, cols, a, factor, TileMut::new(out, cols));
@@ -118,7 +117,7 @@ pub(super) fn times_vector(context: &KernelContext<'_>, left: Rows<'_>, right: &
     let Rows { rows, cols: inner, .. } = left;
     let mut result = Dense::uninit_in(context.buffers, rows, 1);
     let step = block_rows(rows, inner);
-    for_each_block(context, result.values_mut(), step, |block, out| {
+    fill_blocks(context, &mut result, step, |block, out| {
         let start = block * step;
         let cells = start * inner..(start + out.len()) * inner;
         match left.cells {
@@ -261,7 +260,7 @@ struct ColumnTile {
 fn transposed_by_columns(context: &KernelContext<'_>, left: &Dense, right: &Dense, shape: ColumnTile) -> Dense {
     let (rows, n, k) = (left.rows(), left.cols(), right.cols());
     let mut result = Dense::uninit_in(context.buffers, n, k);
-    for_each_block(context, result.values_mut(), shape.columns * k, |block, out| {
+    fill_blocks(context, &mut result, shape.columns * k, |block, out| {
         let (columns, first) = (out.len() / k, block * shape.columns);
         let mut sums = BufferPool::take_zeroed(context.buffers, columns * k);
         for row in (0..rows).step_by(shape.rows) {
@@ -288,7 +287,7 @@ pub(super) fn transposed_times_skinny(context: &KernelContext<'_>, left: Rows<'_
     });
     let mut result = Dense::uninit_in(context.buffers, n, k);
     let step = block_rows(n, k);
-    for_each_block(context, result.values_mut(), step * k, |block, out| {
+    fill_blocks(context, &mut result, step * k, |block, out| {
         for (i, cells) in (block * step..).zip(out.chunks_exact_mut(k)) {
             cells.iter_mut().enumerate().for_each(|(j, cell)| *cell = sums[j * n + i]);
         }

@@ -2,7 +2,7 @@
 
 use super::accumulate;
 use crate::blocks::{
-    BLOCK_CELLS, MAX_PARTIALS, add_to, average_row, balanced_ranges, block_rows, build_csr, even_ranges,
+    BLOCK_CELLS, MAX_PARTIALS, add_to, average_row, balanced_ranges, block_rows, build_csr, even_ranges, fill_blocks,
     for_each_block, rows_of,
 };
 use crate::multiply_add::{SparseRows, add_row_products, add_scaled_at, add_scaled_rows_at, dot_nonzeros};
@@ -74,7 +74,7 @@ impl RowSums<'_> {
         let step = n.div_ceil(count).max(1);
         let ranges = ColumnRanges::new(context, left, rows.clone(), step);
         let mut result = Dense::uninit_in(context.buffers, n, k);
-        for_each_block(context, result.values_mut(), step * k, |range, out| {
+        fill_blocks(context, &mut result, step * k, |range, out| {
             out.fill(0.0);
             let (first, mut columns) = ((range * step) as u32, Growing::new(MemoryKind::Scratch));
             for start in rows.clone().step_by(STEP) {
@@ -158,7 +158,7 @@ fn times_rows(context: &KernelContext<'_>, left: &Csr, right: &[f64], cols: usiz
     let rows = left.rows();
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
     let (step, unit) = (block_rows(rows, weight_in_cells(average_row(left)) * cols), unit_rows(left));
-    for_each_block(context, result.values_mut(), step * cols, |block, out| {
+    fill_blocks(context, &mut result, step * cols, |block, out| {
         for (number, out) in out.chunks_mut((unit * cols).max(1)).enumerate() {
             let first = block * step + number * unit;
             let tile = rows_of(left, &(first..first + out.len() / cols));
@@ -190,7 +190,7 @@ pub(super) fn dense_times(context: &KernelContext<'_>, left: &Dense, right: &Csr
     let (rows, cols) = (left.rows(), right.cols());
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
     let step = block_rows(rows, cols.max(left.cols()));
-    for_each_block(context, result.values_mut(), step * cols, |block, out| {
+    fill_blocks(context, &mut result, step * cols, |block, out| {
         for (r, out) in out.chunks_exact_mut(cols.max(1)).enumerate() {
             out.fill(0.0);
             for (k, &factor) in left.row(block * step + r).iter().enumerate() {
@@ -325,7 +325,7 @@ impl<'a> Gustavson<'a> {
         let (rows, cols) = (self.left.len(), self.cols);
         let mut result = Dense::uninit_in(context.buffers, rows, cols);
         let step = block_rows(rows, cols);
-        for_each_block(context, result.values_mut(), step * cols, |block, out| {
+        fill_blocks(context, &mut result, step * cols, |block, out| {
             for (r, out) in out.chunks_exact_mut(cols).enumerate() {
                 out.fill(0.0);
                 self.add_row(block * step + r, out);

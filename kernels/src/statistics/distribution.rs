@@ -2,7 +2,7 @@
 
 use super::argument;
 use super::incomplete::{Tails, beta_tails, gamma_tails};
-use crate::blocks::for_each_block;
+use crate::blocks::fill_blocks;
 use crate::{KernelContext, KernelError};
 use fuseline_ir::ops::math::{self, normal_cdf};
 use fuseline_matrix::{Dense, MatrixBlock};
@@ -251,7 +251,7 @@ fn map(context: &KernelContext<'_>, matrix: &MatrixBlock, of: impl Fn(f64) -> f6
     const BLOCK: usize = 64;
     let cells = matrix.to_dense();
     let mut result = Dense::uninit_in(context.buffers, matrix.rows(), matrix.cols());
-    for_each_block(context, result.values_mut(), BLOCK, |block, results| {
+    fill_blocks(context, &mut result, BLOCK, |block, results| {
         results.iter_mut().zip(&cells.values()[block * BLOCK..]).for_each(|(result, &cell)| *result = of(cell));
     });
     result.into()

@@ -1,7 +1,7 @@
 //! A column of a frame.
 
-use crate::block::replace_nan;
 use crate::collected::{Collected, Part, copied_text};
+use crate::nan::replace_nan;
 use fuseline_ir::{ScalarType, Value};
 use std::ops::Range;
 

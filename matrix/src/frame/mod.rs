@@ -7,9 +7,9 @@ mod tests;
 
 pub use column::Column;
 
-use crate::block::has_other_nan;
 use crate::budget::{MemoryKind, Reservation};
 use crate::collected::{Collected, Part, copied_text};
+use crate::nan::has_other_nan;
 use crate::run_context::{StopListener, count};
 use crate::{Dense, MatrixBlock, zeros};
 use fuseline_ir::ScalarType;
