@@ -402,9 +402,9 @@ impl Session {
     /// Gives all NaN of the variables the same bits: those that kernels leave depend on the instruction set. Matrices that
     /// others hold, too, are copied for that, within the budget, and so is what an owner outside may change.
     pub(crate) fn finished(&self, mut outcome: Outcome) -> Result<Outcome, Error> {
-        let pool = self.engine.kernel_context().pool;
-        let finished =
-            self.engine.context().run(|| outcome.variables.values_mut().for_each(|value| value.finish(pool)));
+        let context = self.engine.kernel_context();
+        let finish = |value: &mut RuntimeValue| value.finish(context.pool, context.buffers);
+        let finished = self.engine.context().run(|| outcome.variables.values_mut().for_each(finish));
         match finished {
             Ok(()) => Ok(outcome),
             Err(Abort::Memory(failure)) => Err(Error::Memory(failure)),
@@ -424,8 +424,9 @@ impl Session {
         output: &mut (dyn Write + Send),
         observer: Option<&mut Observer<'_>>,
     ) -> Result<Outcome, Error> {
+        let threads = self.engine.kernel_context().pool;
         for (name, value) in &variables {
-            value.check_borrowed().map_err(|error| Error::Borrowed { name: name.clone(), error })?;
+            value.check_borrowed(threads).map_err(|error| Error::Borrowed { name: name.clone(), error })?;
         }
         let mut statistics = Statistics { parse_seconds: script.parse_seconds, ..Statistics::default() };
         let evaluator = &ScriptEvaluator { session: self, arguments: &script.arguments };

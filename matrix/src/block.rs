@@ -7,6 +7,7 @@ use crate::error::CsrError;
 use crate::layout::{Layout, Wide};
 use crate::nan::{has_other_nan_in, replace_nan};
 use crate::narrow::{Narrow, NarrowCsr, NarrowDense};
+use crate::shared::{copy_in, on_threads_for};
 use fuseline_ir::{Format, SizeInfo};
 use ndarray::{Array2, ArrayView2};
 use rayon::ThreadPool;
@@ -190,7 +191,7 @@ impl MatrixBlock {
     }
 
     /// Checks anew what another owner may have changed since the matrix was made or checked: before each evaluation that
-    /// reads it.
+    /// reads it. Inside of a rayon pool, its threads share the work.
     ///
     /// # Errors
     /// The positions of non-zeros do not form a matrix any more.
@@ -201,11 +202,27 @@ impl MatrixBlock {
         }
     }
 
-    /// Copies what another owner may change.
-    pub fn detach(&mut self) {
+    /// Checks it so by the threads of a pool.
+    ///
+    /// # Errors
+    /// The positions of non-zeros do not form a matrix any more.
+    pub fn check_borrowed_on(&self, threads: &ThreadPool) -> Result<(), CsrError> {
+        match &self.storage {
+            Storage::Wide(Wide::Sparse(csr)) if csr.may_change() => {
+                on_threads_for(threads, csr.nnz(), || csr.check_borrowed())
+            }
+            Storage::Wide(_) | Storage::Narrow(_) => Ok(()),
+        }
+    }
+
+    /// Copies what another owner may change, to memory of a pool. The threads of another one share the work.
+    pub fn detach(&mut self, threads: &ThreadPool, buffers: &Arc<BufferPool>) {
         match &mut self.storage {
-            Storage::Wide(Wide::Dense(dense)) if dense.may_change() => *dense = Arc::new(Dense::clone(dense)),
-            Storage::Wide(Wide::Sparse(csr)) if csr.may_change() => *csr = Arc::new(csr.to_owned_memory()),
+            Storage::Wide(Wide::Dense(dense)) if dense.may_change() => {
+                let values = copy_in(threads, buffers, dense.values());
+                *dense = Arc::new(Dense::from_buffer(dense.rows(), dense.cols(), values));
+            }
+            Storage::Wide(Wide::Sparse(csr)) if csr.may_change() => Csr::detach(csr, threads, buffers),
             Storage::Wide(_) | Storage::Narrow(_) => {}
         }
     }
@@ -220,17 +237,17 @@ impl MatrixBlock {
     }
 
     /// Puts one and the same NaN into all cells that are NaN. The threads of a pool look for them.
-    pub fn unify_nan(&mut self, pool: &ThreadPool) {
+    pub fn unify_nan(&mut self, threads: &ThreadPool) {
         match &mut self.storage {
-            Storage::Wide(Wide::Dense(dense)) if !dense.is_nan_free() && has_other_nan_in(pool, dense.values()) => {
+            Storage::Wide(Wide::Dense(dense)) if !dense.is_nan_free() && has_other_nan_in(threads, dense.values()) => {
                 replace_nan(Arc::make_mut(dense).values_mut());
             }
-            Storage::Wide(Wide::Sparse(csr)) if !csr.is_nan_free() && has_other_nan_in(pool, csr.values()) => {
+            Storage::Wide(Wide::Sparse(csr)) if !csr.is_nan_free() && has_other_nan_in(threads, csr.values()) => {
                 replace_nan(Arc::make_mut(csr).values_mut());
             }
             Storage::Narrow(narrow) if narrow.has_other_nan() => {
                 *self = self.clone().widened();
-                self.unify_nan(pool);
+                self.unify_nan(threads);
             }
             Storage::Wide(_) | Storage::Narrow(_) => {}
         }

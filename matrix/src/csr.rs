@@ -9,17 +9,23 @@ use crate::growing::Growing;
 use crate::memory::Memory;
 use crate::nan::NanWatch;
 use crate::run_context::StopListener;
+use crate::shared::copy_in;
 use crate::sparse_row::{CELLS_NEAR, SparseRow};
 use bytemuck::{Pod, cast_slice};
 use fuseline_ir::Format;
 use fuseline_vecprims::{Isa, primitives};
+use rayon::ThreadPool;
 use rayon::prelude::*;
 use sprs::CsMatI;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// Non-zeros that are copied by one thread at a time.
 const COPIED_NON_ZEROS: usize = 1 << 16;
+
+/// Non-zeros whose positions are checked by one thread at a time.
+const CHECKED_NON_ZEROS: usize = 1 << 17;
 
 /// A sparse matrix: row `i` owns positions `row_offsets[i]..row_offsets[i + 1]` of `columns` and `values`.
 ///
@@ -94,6 +100,14 @@ impl Pattern {
     /// Whether another owner may change the positions between evaluations.
     fn may_change(&self) -> bool {
         self.row_offsets.may_change() || self.columns.may_change()
+    }
+
+    /// A copy in memory of a pool, made by the threads of another one.
+    fn copy_in(&self, threads: &ThreadPool, buffers: &Arc<BufferPool>) -> Pattern {
+        Pattern {
+            row_offsets: copy_in(threads, buffers, &self.row_offsets),
+            columns: copy_in(threads, buffers, &self.columns),
+        }
     }
 }
 
@@ -180,6 +194,16 @@ pub(crate) fn split<T>(mut rest: &mut [T], lengths: impl Iterator<Item = usize>)
         part
     };
     lengths.map(cut).enumerate().collect()
+}
+
+/// So many ranges of rows with about equally many non-zeros, given where rows begin and, of the last one, end.
+pub(crate) fn even_ranges(row_offsets: &[usize], count: usize) -> Vec<Range<usize>> {
+    let (rows, non_zeros) = (row_offsets.len() - 1, row_offsets[row_offsets.len() - 1]);
+    let end = |part: usize| match part {
+        part if part == count => rows,
+        part => row_offsets.partition_point(|&offset| offset < non_zeros / count * part).min(rows),
+    };
+    (0..count).map(|part| end(part)..end(part + 1)).collect()
 }
 
 /// Does something with each part: on the threads of the rayon pool that this runs in, if any.
@@ -314,7 +338,7 @@ impl Csr {
         self.pattern.may_change() || self.values.may_change()
     }
 
-    /// Checks positions anew that another owner may have changed.
+    /// Checks positions anew that another owner may have changed. Inside of a rayon pool, its threads share the work.
     ///
     /// # Errors
     /// They do not form a matrix any more.
@@ -325,10 +349,20 @@ impl Csr {
         check_positions(self.cols, self.row_offsets(), self.columns(), self.values.len())
     }
 
-    /// A matrix in memory of its own.
-    pub(crate) fn to_owned_memory(&self) -> Csr {
-        let Pattern { row_offsets, columns } = &*self.pattern;
-        Csr::from_memory(self.cols, row_offsets.clone(), columns.clone(), self.values.clone())
+    /// Copies of the matrix what another owner may change. The threads of a pool share the work.
+    pub(crate) fn detach(this: &mut Arc<Self>, threads: &ThreadPool, buffers: &Arc<BufferPool>) {
+        let copied = this.values.may_change().then(|| copy_in(threads, buffers, &this.values));
+        let pattern = if this.pattern.may_change() {
+            Arc::new(this.pattern.copy_in(threads, buffers))
+        } else {
+            Arc::clone(&this.pattern)
+        };
+        let (cols, is_nan_free) = (this.cols, this.is_nan_free);
+        let values = copied.unwrap_or_else(|| match Arc::get_mut(this) {
+            Some(own) => std::mem::take(&mut own.values),
+            None => copy_in(threads, buffers, &this.values),
+        });
+        *this = Arc::new(Csr::of_pattern(cols, pattern, values).with_nan_free(is_nan_free));
     }
 
     /// A matrix from parts that an operation built, which therefore form one.
@@ -692,7 +726,7 @@ pub(crate) fn nonzeros_of<T: Pod + PartialEq>(rows: usize, cols: usize, cells: &
     (Pattern::new(row_offsets.into(), columns.into()), values.into())
 }
 
-/// Checks that these are the positions of so many values.
+/// Checks that these are the positions of so many values. Inside of a rayon pool, its threads share the work.
 fn check_positions(cols: usize, row_offsets: &[usize], columns: &[u32], values: usize) -> Result<(), CsrError> {
     let bounds_fit = row_offsets.first() == Some(&0)
         && row_offsets.last() == Some(&values)
@@ -701,7 +735,15 @@ fn check_positions(cols: usize, row_offsets: &[usize], columns: &[u32], values: 
     if !bounds_fit {
         return Err(CsrError::Offsets);
     }
-    if all_are_columns(row_offsets, columns, cols) {
+    let ranges = even_ranges(row_offsets, columns.len().div_ceil(CHECKED_NON_ZEROS).max(1));
+    let fit = AtomicBool::new(true);
+    each(ranges, |rows| {
+        let columns = &columns[row_offsets[rows.start]..row_offsets[rows.end]];
+        if !all_are_columns(&row_offsets[rows.start..=rows.end], columns, cols) {
+            fit.store(false, Ordering::Relaxed);
+        }
+    });
+    if fit.into_inner() {
         return Ok(());
     }
     first_misfit(row_offsets, columns, cols).map_or(Ok(()), |row| Err(CsrError::Columns { row, cols }))
@@ -721,26 +763,14 @@ fn all_are_columns(row_offsets: &[usize], columns: &[u32], cols: usize) -> bool 
         let descends = columns[first.saturating_sub(1)] >= columns[first.min(last)];
         between += usize::from((0 < first) & (first < end) & descends);
     }
-    !exceeds && descents(columns) == between
+    !exceeds && primitives(Isa::detect()).descents(columns) == between
 }
 
 /// Whether one of the values is zero, told by many at a time: borrowed values are looked through in each evaluation.
 fn has_zero(values: &[f64]) -> bool {
     /// Values that are compared before a zero among them is of interest.
     const TOGETHER: usize = 1 << 10;
-    values.chunks(TOGETHER).any(|part| part.iter().fold(false, |found, &value| found | (value == 0.0)))
-}
-
-/// The number of columns that are not above the one before.
-fn descents(columns: &[u32]) -> usize {
-    /// Columns that are counted in 32 bits, of which a vector has twice as many.
-    const COUNTED_TOGETHER: usize = 1 << 20;
-    let after = columns.get(1..).unwrap_or_default();
-    let parts = columns.chunks(COUNTED_TOGETHER).zip(after.chunks(COUNTED_TOGETHER));
-    let count = |(before, after): (&[u32], &[u32])| -> u32 {
-        before.iter().zip(after).map(|(before, after)| u32::from(before >= after)).sum()
-    };
-    parts.map(|part| count(part) as usize).sum()
+    values.chunks(TOGETHER).any(|part| primitives(Isa::detect()).contains_zero(part))
 }
 
 /// The first of these rows whose columns are not those of a row.
@@ -782,12 +812,5 @@ mod tests {
         // Some rows among others.
         assert!(all_are_columns(&offsets.map(|offset| offset + 5), &columns, 7));
         assert!(all_are_columns(&offsets[3..6], &columns[3..6], 7) && !all_are_columns(&offsets[3..6], &[6, 4, 3], 7));
-    }
-
-    #[test]
-    fn descents_are_counted_across_parts() {
-        let columns: Vec<u32> = (0..(1 << 20) + 3).map(|number| number % 1024).collect();
-        assert_eq!(descents(&columns), columns.windows(2).filter(|pair| pair[0] >= pair[1]).count());
-        assert_eq!(descents(&[]), 0);
     }
 }

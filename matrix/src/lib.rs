@@ -23,6 +23,7 @@ mod nan;
 mod narrow;
 mod refusal;
 pub mod run_context;
+mod shared;
 mod sparse_row;
 mod stored_rows;
 pub mod strips;

@@ -3,6 +3,7 @@
 //! looked at, or what has NaN, is gone through once more.
 
 use crate::run_context::is_alone;
+use crate::shared::ALONE;
 use fuseline_ir::ops::math::with_one_nan;
 use fuseline_ir::work::BASIC_BLOCK_CELLS;
 use fuseline_vecprims::{Isa, Tile, primitives};
@@ -12,9 +13,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Values that are looked at before the search may end.
 const SEARCHED: usize = 4096;
-
-/// Values that one thread looks at before others could begin.
-const LOOKED_AT_ALONE: usize = 1 << 18;
 
 /// Whether there is NaN among the values of a result, which threads write and look at.
 #[derive(Debug, Default)]
@@ -52,7 +50,7 @@ impl NanWatch {
 
 /// Whether a NaN has other bits than the one that stands for all, found by the threads of a pool where there is work for several.
 pub(crate) fn has_other_nan_in(pool: &ThreadPool, values: &[f64]) -> bool {
-    if values.len() <= LOOKED_AT_ALONE || is_alone() {
+    if values.len() <= ALONE || is_alone() {
         return has_other_nan(values);
     }
     pool.install(|| values.par_chunks(BASIC_BLOCK_CELLS).any(has_other_nan))
@@ -113,11 +111,11 @@ mod tests {
 
     #[test]
     fn infinities_that_cancel_are_no_nan() {
-        let mut values = vec![0.0; LOOKED_AT_ALONE + 1];
+        let mut values = vec![0.0; ALONE + 1];
         (values[5], values[37]) = (f64::INFINITY, f64::NEG_INFINITY);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
         assert!(!has_other_nan(&values) && !has_other_nan_in(&pool, &values));
-        values[LOOKED_AT_ALONE] = OTHER;
+        values[ALONE] = OTHER;
         assert!(has_other_nan(&values) && has_other_nan_in(&pool, &values));
     }
 }

@@ -1,7 +1,7 @@
 //! The transpose of a sparse matrix, by counting sorts of ranges of rows.
 
 use crate::buffer::{Buffer, BufferPool};
-use crate::csr::Csr;
+use crate::csr::{Csr, even_ranges};
 use crate::error::CsrError;
 use crate::run_context::StopListener;
 use fuseline_ir::schedule::product::transposed_ranges;
@@ -84,11 +84,7 @@ impl Csr {
 
     /// So many ranges of rows, with about equally many non-zeros each.
     pub(crate) fn even_ranges(&self, count: usize) -> Vec<Range<usize>> {
-        let end = |part: usize| match part {
-            part if part == count => self.rows(),
-            part => self.row_offsets().partition_point(|&offset| offset < self.nnz() / count * part).min(self.rows()),
-        };
-        (0..count).map(|part| end(part)..end(part + 1)).collect()
+        even_ranges(self.row_offsets(), count)
     }
 
     /// The runs of each column, of one piece after the other.

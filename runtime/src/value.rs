@@ -4,8 +4,8 @@ use fuseline_ir::ops::math::with_one_nan;
 use fuseline_ir::{DataType, SizeInfo, Value};
 use fuseline_matrix::run_context::count;
 use fuseline_matrix::{
-    Csr, CsrError, Dense, Frame, MatrixBlock, MemoryKind, NarrowCsr, NarrowDense, Part, Reservation, SMALLEST_RESERVED,
-    copied_text,
+    BufferPool, Csr, CsrError, Dense, Frame, MatrixBlock, MemoryKind, NarrowCsr, NarrowDense, Part, Reservation,
+    SMALLEST_RESERVED, copied_text,
 };
 use ndarray::Array2;
 use rayon::ThreadPool;
@@ -153,16 +153,16 @@ impl RuntimeValue {
         }
     }
 
-    /// Checks anew what owners of borrowed matrices within the value may have changed.
+    /// Checks anew what owners of borrowed matrices within the value may have changed. Threads share the work.
     ///
     /// # Errors
     /// The positions of a sparse matrix do not form one any more.
-    pub fn check_borrowed(&self) -> Result<(), CsrError> {
+    pub fn check_borrowed(&self, threads: &ThreadPool) -> Result<(), CsrError> {
         // Lists may be nested deeply.
         let mut left = vec![self];
         while let Some(value) = left.pop() {
             match value {
-                RuntimeValue::Matrix(block) => block.check_borrowed()?,
+                RuntimeValue::Matrix(block) => block.check_borrowed_on(threads)?,
                 RuntimeValue::List(list) => left.extend(list.elements.iter().map(|element| &element.value)),
                 RuntimeValue::Scalar(_) | RuntimeValue::Frame(_) => {}
             }
@@ -171,15 +171,15 @@ impl RuntimeValue {
     }
 
     /// Makes a value ready to leave the engine: all NaN within get the same bits, and what another owner may change is
-    /// copied. The threads of a pool share the work.
-    pub fn finish(&mut self, pool: &ThreadPool) {
+    /// copied, to memory of a pool. Threads share the work.
+    pub fn finish(&mut self, threads: &ThreadPool, buffers: &Arc<BufferPool>) {
         // Lists may be nested deeply.
         let mut left = vec![self];
         while let Some(value) = left.pop() {
             match value {
                 RuntimeValue::Matrix(block) => {
-                    block.detach();
-                    block.unify_nan(pool);
+                    block.detach(threads, buffers);
+                    block.unify_nan(threads);
                 }
                 RuntimeValue::Scalar(Value::F64(number)) => *number = with_one_nan(*number),
                 RuntimeValue::List(list) => {

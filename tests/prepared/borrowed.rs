@@ -204,3 +204,40 @@ fn positions_that_an_owner_changed_are_checked_before_they_are_used() {
     assert_eq!(last.matrix("Y").unwrap().nnz(), 2);
     assert_eq!(first.matrix("Y").unwrap().get(1, 1), 1.0, "results have positions of their own");
 }
+
+/// Matrices so large that threads share the checks and the copies.
+#[test]
+fn large_matrices_of_others_are_checked_and_copied_by_all_threads() {
+    const ROWS: usize = 4000;
+    const OF_A_ROW: usize = 150;
+    let session = session();
+    let text = "Y = X * u\nZ = X\ns = sum(X)";
+    let inputs = [X, ("u", DataType::MATRIX)];
+    let mut script = session.prepare_script("<text>", text, &interface(&inputs, &["Y", "Z", "s"])).unwrap();
+    let offsets: Vec<usize> = (0..=ROWS).map(|row| row * OF_A_ROW).collect();
+    let columns: Vec<u32> = (0..ROWS * OF_A_ROW).map(|position| (position % OF_A_ROW * 2) as u32).collect();
+    let values = vec![1.5; columns.len()];
+    let (offsets, columns, values) = (Changing::new(&offsets), Changing::new(&columns), Changing::new(&values));
+    let lent = Csr::borrowed(ROWS, 300, offsets.lent(), columns.lent(), values.lent()).unwrap();
+    let expected = Csr::new(ROWS, 300, lent.row_offsets().to_vec(), lent.columns().to_vec(), lent.values().to_vec());
+    script.bind("X", lent).unwrap().bind("u", Dense::from_fn(ROWS, 1, |_, _| 2.0)).unwrap();
+    let mut execute = || script.execute(&mut std::io::sink());
+    let first = execute().unwrap();
+    for row in [0, ROWS / 2, ROWS - 1] {
+        let last = row * OF_A_ROW + OF_A_ROW - 1;
+        for wrong in [300, u32::MAX, 296] {
+            columns.set(last, wrong);
+            let misfit = CsrError::Columns { row, cols: 300 };
+            assert!(matches!(execute(), Err(Error::Borrowed { error, .. }) if error == misfit), "{wrong} in row {row}");
+        }
+        columns.set(last, 298);
+    }
+    values.set(7, 2.5);
+    assert_eq!(execute().unwrap().scalar("s").unwrap(), first.scalar("s").unwrap() + 1.0);
+    columns.set(0, 1);
+    let (of_first, expected) = (first.matrix("Y").unwrap(), expected.unwrap());
+    assert_eq!(first.matrix("Z").unwrap(), &expected.clone().into(), "the values that were there");
+    assert_eq!((of_first.get(0, 0), of_first.get(0, 1), of_first.get(ROWS - 1, 298)), (3.0, 0.0, 3.0));
+    assert_eq!(of_first.to_csr().columns(), expected.columns());
+    assert!(of_first.is_nan_free(), "values stay what was seen of them");
+}

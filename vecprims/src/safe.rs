@@ -63,6 +63,14 @@ impl Primitives {
         if columns.is_empty() { 0 } else { largest as usize + 1 }
     }
 
+    /// How many columns are not above the one before.
+    pub fn descents(&self, columns: &[u32]) -> usize {
+        let mut count = 0;
+        // SAFETY: the columns are live, and the table is this machine's.
+        unsafe { (self.descents)(columns.len(), columns.as_ptr(), &mut count) };
+        count
+    }
+
     /// Writes the cells of a row that are not zero and their columns, one behind the other, as long as there is room for both; how many
     /// these are. What lies behind them may be overwritten.
     pub fn compress(&self, cells: &[f64], columns: &mut [u32], values: &mut [f64]) -> usize {

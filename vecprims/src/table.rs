@@ -37,6 +37,8 @@ pub struct Primitives {
     pub(crate) compress: CompressFn,
     /// For what safe methods check alone.
     pub(crate) largest_column: LargestColumnFn,
+    /// For who checks positions alone.
+    pub(crate) descents: DescentsFn,
     pub(crate) vect_mat_mult: VectMatMultFn,
     pub(crate) mat_mult_add: MatMultAddFn,
     pub(crate) outer_mult_add: OuterMultAddFn,
@@ -67,6 +69,9 @@ pub(crate) type NarrowDotFn<T> =
 
 /// The largest of some columns.
 pub(crate) type LargestColumnFn = unsafe extern "C" fn(count: usize, columns: *const u32, out: *mut u32);
+
+/// How many columns are not above the one before.
+pub(crate) type DescentsFn = unsafe extern "C" fn(count: usize, columns: *const u32, out: *mut usize);
 
 /// The cells that are not zero with their columns, and how many they are.
 pub(crate) type CompressFn = unsafe extern "C" fn(
@@ -120,6 +125,10 @@ macro_rules! define_isa {
                 positions::largest(count, columns, out)
             );
             define_wrapper!(
+                $features descents [] (count: usize, columns: *const u32, out: *mut usize)
+                *out = positions::descents(count, columns)
+            );
+            define_wrapper!(
                 $features compress []
                 (len: usize, cells: *const f64, room: usize, columns: *mut u32, values: *mut f64, kept: *mut usize)
                 *kept = positions::compress::<V>(len, cells, room, columns, values)
@@ -146,6 +155,7 @@ macro_rules! define_isa {
                 dot_u8: narrow_dot::<u8>,
                 compress,
                 largest_column,
+                descents,
                 vect_mat_mult,
                 mat_mult_add,
                 outer_mult_add,

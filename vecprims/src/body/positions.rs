@@ -103,6 +103,21 @@ pub(crate) unsafe fn largest(count: usize, columns: *const u32, out: *mut u32) {
     unsafe { *out = std::slice::from_raw_parts(columns, count).iter().fold(0, |largest, &column| largest.max(column)) }
 }
 
+/// How many columns are not above the one before.
+#[inline(always)]
+pub(crate) unsafe fn descents(count: usize, columns: *const u32) -> usize {
+    /// Columns that are counted in 32 bits, of which a register has twice as many.
+    const COUNTED_TOGETHER: usize = 1 << 20;
+    // SAFETY: passed on to the caller.
+    let columns = unsafe { std::slice::from_raw_parts(columns, count) };
+    let after = columns.get(1..).unwrap_or_default();
+    let parts = columns.chunks(COUNTED_TOGETHER).zip(after.chunks(COUNTED_TOGETHER));
+    let count = |(before, after): (&[u32], &[u32])| -> u32 {
+        before.iter().zip(after).map(|(before, after)| u32::from(before >= after)).sum()
+    };
+    parts.map(|part| count(part) as usize).sum()
+}
+
 /// Writes the cells that are not zero and their columns, one behind the other, as long as there is room; how many these are.
 ///
 /// Nobody foresees which cells are zero: registers are written whole, and what is left out is overwritten.

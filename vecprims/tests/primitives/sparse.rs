@@ -140,6 +140,19 @@ fn check_compressed(cells: &[f64], expected: &[usize], room: usize) {
 }
 
 #[test]
+fn descents_are_counted_across_registers_and_parts() {
+    for len in (0..=70).chain([1 << 20, (1 << 20) + 3]) {
+        for ascending in [1, 5, 1024] {
+            let columns: Vec<u32> = (0..len).map(|number| u32::MAX - 1023 + number % ascending).collect();
+            let expected = columns.windows(2).filter(|pair| pair[0] >= pair[1]).count();
+            for table in all_primitives() {
+                assert_eq!(table.descents(&columns), expected, "{len} columns on {}", table.isa());
+            }
+        }
+    }
+}
+
+#[test]
 fn sparse_rows_times_matrices_go_position_by_position() {
     cases(check_products);
 }
