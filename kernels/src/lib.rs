@@ -43,7 +43,7 @@ pub use linear_algebra::{
 };
 pub use product::{TransposedSide, matmul, matmul_transposed_left, matmul_transposed_right, tsmm};
 pub use reorganise::{bind_columns, bind_rows, index, left_index, replace_range, transpose};
-pub use row_index::{Extreme, row_index};
+pub use row_index::{Choice, Extreme, row_index};
 pub use select::{Margin, order, order_index, remove_empty, reverse_rows, roll};
 pub use statistics::{
     Distribution, GroupFunction, count_distinct, distribution_function, grouped_aggregate, inter_quartile_mean, median,

@@ -1,17 +1,21 @@
 //! Transpose, indexing and binding: cells move, values do not change.
 
 use crate::blocks::{
-    average_row, block_rows, build_csr, fill_blocks, for_each_block, in_best_format, on_threads_for, row_ranges,
-    transpose_csr,
+    BLOCK_CELLS, PART_CELLS, PartByPart, average_row, balanced_ranges, block_rows, build_csr, fill_blocks,
+    for_each_block, in_best_format, map_parts, on_threads_for, row_ranges, rows_of, transpose_csr, write_blocks,
 };
 use crate::generate::{check_sparse_cols, checked_dims};
 use crate::{KernelContext, KernelError, Operand};
 use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock};
 use fuseline_vecprims::{Tile, TileMut};
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// Side of the square tiles of a dense transpose: 32 x 32 cells of source and result fit the first-level cache.
 const TILE: usize = 32;
+
+/// Columns up to which a few rows stay in the second-level cache.
+const NARROW: usize = 1024;
 
 /// The transpose.
 pub fn transpose(context: &KernelContext<'_>, matrix: &MatrixBlock) -> MatrixBlock {
@@ -25,23 +29,47 @@ pub fn transpose(context: &KernelContext<'_>, matrix: &MatrixBlock) -> MatrixBlo
     };
     let (rows, cols) = (dense.rows(), dense.cols());
     let mut result = Dense::uninit_in(context.buffers, cols, rows);
-    if rows == 1 || cols == 1 {
+    if rows.min(cols) <= 1 {
         result.values_mut().copy_from_slice(dense.values());
         return result.into();
     }
     let source = dense.values();
-    for_each_block(context, result.values_mut(), TILE * rows, |block, out| {
-        let first = block * TILE;
-        for start in (0..rows).step_by(TILE) {
-            for (j, out_row) in out.chunks_exact_mut(rows).enumerate() {
-                for i in start..(start + TILE).min(rows) {
-                    out_row[i] = source[i * cols + first + j];
+    if rows > cols && cols <= NARROW {
+        transpose_by_rows(context, &dense, &mut result);
+    } else {
+        for_each_block(context, result.values_mut(), TILE * rows, |block, out| {
+            let first = block * TILE;
+            for start in (0..rows).step_by(TILE) {
+                for (j, out_row) in out.chunks_exact_mut(rows).enumerate() {
+                    for i in start..(start + TILE).min(rows) {
+                        out_row[i] = source[i * cols + first + j];
+                    }
                 }
+            }
+        });
+    }
+    result.set_nan_free(dense.is_nan_free());
+    result.into()
+}
+
+/// Transposes a matrix of short rows: threads read whole rows, each of which gives a cell to all rows of the result.
+fn transpose_by_rows(context: &KernelContext<'_>, dense: &Dense, result: &mut Dense) {
+    let (rows, cols) = (dense.rows(), dense.cols());
+    let step = block_rows(rows, cols).next_multiple_of(TILE);
+    let ranges = row_ranges(rows, step);
+    let mut parts: Vec<Vec<&mut [f64]>> = ranges.iter().map(|_| Vec::with_capacity(cols)).collect();
+    for row in result.values_mut().chunks_exact_mut(rows) {
+        row.chunks_mut(step).zip(&mut parts).for_each(|(cells, part)| part.push(cells));
+    }
+    map_parts(context, ranges.into_iter().zip(parts).collect(), |(range, mut out): (Range<usize>, Vec<&mut [f64]>)| {
+        let source = &dense.values()[range.start * cols..range.end * cols];
+        for (tile, source) in source.chunks(TILE * cols).enumerate() {
+            for (j, out) in out.iter_mut().enumerate() {
+                let cells = out[tile * TILE..].iter_mut().zip(source[j..].iter().step_by(cols));
+                cells.for_each(|(cell, &value)| *cell = value);
             }
         }
     });
-    result.set_nan_free(dense.is_nan_free());
-    result.into()
 }
 
 /// The half-open 0-based range of a 1-based inclusive one, if it lies within `limit`.
@@ -287,32 +315,45 @@ pub fn bind_rows(context: &KernelContext<'_>, parts: &[&MatrixBlock]) -> Result<
     let (rows, cols) = checked_dims("rbind", rows as i64, first.cols() as i64)?;
     if binds_sparse(parts, rows, cols) {
         let parts: Vec<_> = parts.iter().map(|part| part.to_csr()).collect();
-        let heights: Vec<usize> = parts.iter().map(|part| part.rows()).collect();
-        let bound = on_threads_for(context, parts.len(), || {
+        let ranges_of = |part| balanced_ranges(part, BLOCK_CELLS, usize::MAX);
+        let blocks: Vec<(&Csr, Range<usize>)> =
+            parts.iter().flat_map(|part| ranges_of(part).into_iter().map(move |range| (&**part, range))).collect();
+        let heights: Vec<usize> = blocks.iter().map(|(_, range)| range.len()).collect();
+        let bound = on_threads_for(context, blocks.len(), || {
             Csr::build_in(
                 context.buffers,
                 cols,
                 &heights,
-                |part, out| {
-                    let ends = parts[part].row_offsets().windows(2);
+                |block, out| {
+                    let (part, range) = &blocks[block];
+                    let ends = part.row_offsets()[range.start..=range.end].windows(2);
                     out.iter_mut().zip(ends).for_each(|(length, ends)| *length = ends[1] - ends[0]);
                 },
-                |part, columns, values| {
-                    columns.copy_from_slice(parts[part].columns());
-                    values.copy_from_slice(parts[part].values());
+                |block, columns, values| {
+                    let (part, range) = &blocks[block];
+                    let rows = rows_of(part, range);
+                    columns.copy_from_slice(rows.columns);
+                    values.copy_from_slice(rows.values);
                 },
             )
         });
         return Ok(bound.into());
     }
+    let parts: Vec<_> = parts.iter().map(|part| part.to_dense()).collect();
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
-    let mut offset = 0;
-    for part in parts {
-        let dense = part.to_dense();
-        result.values_mut()[offset..offset + dense.values().len()].copy_from_slice(dense.values());
-        offset += dense.values().len();
-    }
+    let write = PartByPart::new(context, rows * cols, PART_CELLS);
+    write_blocks(context, &mut result, BLOCK_CELLS, &write, |first, out| copy_run(&parts, first, out));
     Ok(result.into())
+}
+
+/// Copies cells of matrices below each other, as wide as each other, from one on.
+fn copy_run(parts: &[Cow<'_, Dense>], mut first: usize, mut out: &mut [f64]) {
+    for cells in parts.iter().map(|part| part.values()) {
+        let here = &cells[first.min(cells.len())..];
+        let copied = here.len().min(out.len());
+        out.split_off_mut(..copied).expect("no more than there are").copy_from_slice(&here[..copied]);
+        first = first.saturating_sub(cells.len());
+    }
 }
 
 fn first_part<'a>(operation: &'static str, parts: &[&'a MatrixBlock]) -> Result<&'a MatrixBlock, KernelError> {

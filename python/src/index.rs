@@ -11,7 +11,7 @@ use fuseline::ir::Value;
 use fuseline::ir::hop::{DataGenOp, HopOp, ShapeOp};
 use fuseline::ir::ops::BinaryOp;
 use fuseline::{Expr, Place};
-use part::{along, kept, pairs};
+use part::{along, block, kept, pairs};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyEllipsis, PySlice, PyTuple};
@@ -174,13 +174,14 @@ fn part_of(array: &Array, selections: &[Selection], place: &Place) -> PyResult<(
         // The positions of two lists are pairs, which are one axis.
         return Ok((pairs(&array.expr, rows, cols, place)?, vec![true, false]));
     }
-    let mut expr = array.expr.clone();
-    // Masks come last: they may leave no cells, of which the engine knows no positions.
-    let (masks, others): (Vec<_>, Vec<_>) =
-        selections.iter().enumerate().partition(|(_, selection)| matches!(selection, Selection::Mask(_)));
-    for (axis, selection) in others.into_iter().chain(masks) {
-        expr = along(&expr, axis, selection, place)?;
-    }
+    let whole_block = match selections {
+        [rows, cols] => block(&array.expr, rows, cols, place),
+        _ => None,
+    };
+    let mut expr = match whole_block {
+        Some(expr) => expr,
+        None => axis_by_axis(array, selections, place)?,
+    };
     let is_kept = |selection: &Selection| !matches!(selection, Selection::Position(_) | Selection::Computed(_));
     let kept: Vec<bool> = selections.iter().map(is_kept).collect();
     // One row of a matrix is a vector, which is a column.
@@ -191,6 +192,18 @@ fn part_of(array: &Array, selections: &[Selection], place: &Place) -> PyResult<(
         expr = as_scalar(&expr, place);
     }
     Ok((expr, kept))
+}
+
+/// What is selected along one axis after the other.
+fn axis_by_axis(array: &Array, selections: &[Selection], place: &Place) -> PyResult<Expr> {
+    let mut expr = array.expr.clone();
+    // Masks come last: they may leave no cells, of which the engine knows no positions.
+    let (masks, others): (Vec<_>, Vec<_>) =
+        selections.iter().enumerate().partition(|(_, selection)| matches!(selection, Selection::Mask(_)));
+    for (axis, selection) in others.into_iter().chain(masks) {
+        expr = along(&expr, axis, selection, place)?;
+    }
+    Ok(expr)
 }
 
 /// Which cells are not zero, as truth values.

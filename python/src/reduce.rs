@@ -4,8 +4,9 @@ use crate::array::Array;
 use crate::broadcast::{as_matrix, as_scalar, transposed};
 use crate::dtype::DType;
 use crate::{index, jit, numpy, place};
-use fuseline::ir::hop::{Function, HopOp, ReorgOp, ShapeOp};
-use fuseline::ir::ops::{AggOp, BinaryOp, Direction, UnaryOp};
+use fuseline::ir::Value;
+use fuseline::ir::hop::{Function, HopOp};
+use fuseline::ir::ops::{AggOp, BinaryOp, Direction};
 use fuseline::{Expr, Place};
 use pyo3::exceptions::{PyRuntimeWarning, PyValueError};
 use pyo3::prelude::*;
@@ -80,22 +81,19 @@ impl Array {
         Ok(Axes { direction, keep })
     }
 
-    /// For each row of the engine's matrix, the position of its first extreme.
+    /// The position of the first extreme, as NumPy has it: a NaN comes before any number.
     pub(crate) fn first_extreme(&self, function: Function, axes: Axes, place: &Place) -> Array {
-        let reversed = |expr: &Expr| Expr::apply_at(HopOp::Reorg(ReorgOp::Rev), &[expr], place.clone());
-        // The engine gives the last of equals, by row: of the reversed order it is the first.
-        let turned = match (self.rank, axes.direction) {
-            (2, Some(Direction::Col)) => transposed(&reversed(&self.expr), place),
-            (2, Some(Direction::Row)) => transposed(&reversed(&transposed(&self.expr, place)), place),
-            (2, _) => transposed(&reversed(&index::flattened(&self.expr, place)), place),
-            _ => transposed(&reversed(&as_matrix(&self.expr, place)), place),
+        // The engine finds it by row.
+        let rows = match (self.rank, axes.direction) {
+            (2, Some(Direction::Row)) => self.expr.clone(),
+            (2, Some(Direction::Col)) => transposed(&self.expr, place),
+            (2, _) => transposed(&index::flattened(&self.expr, place), place),
+            _ => transposed(&as_matrix(&self.expr, place), place),
         };
-        // NumPy finds a NaN before any number: it counts as more extreme than infinities.
-        let turned = if self.dtype.is_float() { with_extreme_nan(&turned, function, place) } else { turned };
-        let op = HopOp::Parameterized { function, names: Vec::new() };
-        let last = Expr::apply_at(op, &[&turned], place.clone());
-        let count = Expr::apply_at(HopOp::Shape(ShapeOp::Ncol), &[&turned], place.clone());
-        let first = Expr::apply_at(BinaryOp::Minus, &[&count, &last], place.clone());
+        let value = |value: Value| Expr::value_at(value, place.clone());
+        let op = HopOp::Parameterized { function, names: vec!["first".to_owned()] };
+        let column = Expr::apply_at(op, &[&rows, &value(Value::Bool(true))], place.clone());
+        let first = Expr::apply_at(BinaryOp::Minus, &[&column, &value(Value::F64(1.0))], place.clone());
         let is_full = axes.direction == Some(Direction::Full) || self.rank < 2;
         let (expr, rank) = match (is_full, axes.keep, axes.direction) {
             (true, false, _) => (as_scalar(&first, place), 0),
@@ -151,18 +149,6 @@ impl Array {
         }
         Ok(())
     }
-}
-
-/// Rows in which the extreme cells are those that are NaN, where there are any: then the others do not count.
-fn with_extreme_nan(expr: &Expr, function: Function, place: &Place) -> Expr {
-    let is_nan = Expr::apply_at(UnaryOp::IsNan, &[expr], place.clone());
-    let has_nan = Expr::apply_at((AggOp::Max, Direction::Row), &[&is_nan], place.clone());
-    let marks = match function {
-        Function::RowIndexMin => Expr::apply_at(UnaryOp::Neg, &[&is_nan], place.clone()),
-        _ => is_nan,
-    };
-    let ternary = HopOp::Ternary(fuseline::ir::ops::TernaryOp::IfElse);
-    Expr::apply_at(ternary, &[&has_nan, &marks, expr], place.clone())
 }
 
 /// The position of an axis that may count from the last one.

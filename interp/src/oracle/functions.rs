@@ -13,8 +13,8 @@ impl Evaluation<'_> {
             Function::Order => self.order(names),
             Function::RemoveEmpty => self.remove_empty(names),
             Function::Table => self.table(names),
-            Function::RowIndexMax => self.row_index(|x, y| x >= y),
-            Function::RowIndexMin => self.row_index(|x, y| x <= y),
+            Function::RowIndexMax => self.row_index(names, |x, y| x > y),
+            Function::RowIndexMin => self.row_index(names, |x, y| x < y),
             Function::Read
             | Function::Write
             | Function::Print
@@ -179,12 +179,21 @@ impl Evaluation<'_> {
 
     /// Per row the 1-based column of the number that no other is better than, the last of equals; NaN is passed over.
     /// 1 for a row of NaN alone, 0 for a row without columns.
-    fn row_index(&self, is_better: impl Fn(f64, f64) -> bool) -> Result<OracleMatrix, OracleError> {
-        let matrix = self.matrix(0)?;
+    /// The last of equals, NaN passed over, or the first of equals, NaN before any number.
+    fn row_index(
+        &self,
+        names: &[String],
+        is_more_extreme: impl Fn(f64, f64) -> bool,
+    ) -> Result<OracleMatrix, OracleError> {
+        let (matrix, takes_first) = (self.matrix(0)?, self.named(names, "first").is_some());
+        let is_better = |cell: f64, best: f64| match takes_first {
+            true => !best.is_nan() && (cell.is_nan() || is_more_extreme(cell, best)),
+            false => !is_more_extreme(best, cell),
+        };
         Ok(OracleMatrix::from_fn(matrix.rows, 1, |i, _| {
             let row = || (0..matrix.cols).map(|j| matrix.get(i, j));
             let mut best: Option<usize> = None;
-            for (j, cell) in row().enumerate().filter(|(_, cell)| !cell.value().is_nan()) {
+            for (j, cell) in row().enumerate().filter(|(_, cell)| takes_first || !cell.value().is_nan()) {
                 if best.is_none_or(|best| is_better(cell.value(), matrix.get(i, best).value())) {
                     best = Some(j);
                 }

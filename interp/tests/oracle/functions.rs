@@ -69,6 +69,9 @@ fn sorting_selection_and_positions_follow_the_definitions() {
     let x = Dense::from_vec(3, 3, vec![1.0, 5.0, 5.0, 7.0, f64::NAN, 9.0, -1.0, -3.0, -3.0]);
     assert_eq!(values(&called(Function::RowIndexMax, &x, &[])), [3.0, 3.0, 1.0]);
     assert_eq!(values(&called(Function::RowIndexMin, &x, &[])), [1.0, 1.0, 3.0]);
+    let first = [("first", Value::Bool(true))];
+    assert_eq!(values(&called(Function::RowIndexMax, &x, &first)), [2.0, 2.0, 1.0]);
+    assert_eq!(values(&called(Function::RowIndexMin, &x, &first)), [1.0, 2.0, 2.0]);
 }
 
 #[test]

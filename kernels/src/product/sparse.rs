@@ -371,25 +371,18 @@ pub(super) fn row_by_row(context: &KernelContext<'_>, product: &Gustavson<'_>) -
 /// A row of a product under construction: zeros and no columns between rows.
 struct Accumulator {
     cells: Vec<f64>,
-    is_touched: Vec<bool>,
-    touched: Vec<u32>,
+    touched: ColumnSet,
 }
 
 impl Accumulator {
     fn new(cols: usize) -> Self {
-        Accumulator { cells: vec![0.0; cols], is_touched: vec![false; cols], touched: Vec::new() }
+        Accumulator { cells: vec![0.0; cols], touched: ColumnSet::of_width(cols) }
     }
 
     /// Adds `factor` times a row.
     fn add(&mut self, factor: f64, columns: &[u32], values: &[f64]) {
         add_scaled_at(&mut self.cells, factor, columns, values);
-        for &column in columns {
-            let is_touched = &mut self.is_touched[column as usize];
-            if !*is_touched {
-                *is_touched = true;
-                self.touched.push(column);
-            }
-        }
+        columns.iter().for_each(|&column| self.touched.insert(column));
     }
 
     /// Moves all sums from a column on, before which there are none, whether columns were noted or not.
@@ -400,18 +393,50 @@ impl Accumulator {
     }
 
     fn drain_into(&mut self, result: &mut CsrRows) {
-        // Many columns are found faster by a scan than by sorting.
-        if self.touched.len() > self.cells.len() / 32 {
-            self.touched.clear();
-            self.touched.extend((0..self.cells.len() as u32).filter(|&j| self.is_touched[j as usize]));
-        } else {
-            self.touched.sort_unstable();
-        }
-        for &j in &self.touched {
-            push_nonzero(result, j, self.cells[j as usize]);
-            self.cells[j as usize] = 0.0;
-            self.is_touched[j as usize] = false;
-        }
-        self.touched.clear();
+        let cells = &mut self.cells;
+        self.touched.drain(|j| push_nonzero(result, j, std::mem::take(&mut cells[j as usize])));
     }
+}
+
+/// Columns of a row, a bit for each: they are found in their order without sorting, and where there are none at once.
+struct ColumnSet {
+    /// By 64 columns.
+    words: Vec<u64>,
+    /// By 64 words: those that are not zero.
+    of_words: Vec<u64>,
+}
+
+impl ColumnSet {
+    /// No columns, of so many.
+    fn of_width(cols: usize) -> Self {
+        let words = cols.div_ceil(64);
+        ColumnSet { words: vec![0; words], of_words: vec![0; words.div_ceil(64)] }
+    }
+
+    #[inline]
+    fn insert(&mut self, column: u32) {
+        let word = column as usize / 64;
+        self.words[word] |= 1 << (column % 64);
+        self.of_words[word / 64] |= 1 << (word % 64);
+    }
+
+    /// Takes all columns, in their order.
+    fn drain(&mut self, mut take: impl FnMut(u32)) {
+        for (group, of_words) in self.of_words.iter_mut().enumerate() {
+            for word in ones(std::mem::take(of_words)) {
+                let word = group * 64 + word;
+                let columns = ones(std::mem::take(&mut self.words[word]));
+                columns.for_each(|column| take((word * 64 + column) as u32));
+            }
+        }
+    }
+}
+
+/// The places of the ones among these bits.
+fn ones(mut bits: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let place = (bits != 0).then_some(bits.trailing_zeros() as usize);
+        bits &= bits.wrapping_sub(1);
+        place
+    })
 }

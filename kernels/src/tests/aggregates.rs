@@ -1,7 +1,7 @@
 //! Aggregates, cumulative ones and the positions of extremes.
 
 use super::*;
-use crate::{Extreme, aggregate_full, aggregate_vector, cumulative, row_index};
+use crate::{Choice, Extreme, aggregate_full, aggregate_vector, cumulative, row_index};
 use fuseline_ir::ops::{AggOp, Direction};
 
 /// The aggregate of cells, by the definition.
@@ -133,26 +133,41 @@ fn few_cumulative_products_of_a_sparse_matrix_are_not_zero() {
     assert!(run(|context| cumulative(context, AggOp::Prod, &sparse)).format().is_sparse());
 }
 
+/// The definition: the 1-based column of a row's extreme.
+fn extreme_column(extreme: Extreme, choice: Choice, row: &[f64]) -> f64 {
+    let is_more_extreme = |x: f64, y: f64| if extreme == Extreme::Max { x > y } else { x < y };
+    let mut best: Option<usize> = None;
+    for (j, &cell) in row.iter().enumerate() {
+        let replaces = match (choice, best.map(|best| row[best])) {
+            (Choice::Last, _) if cell.is_nan() => false,
+            (_, None) => true,
+            (Choice::Last, Some(best)) => !is_more_extreme(best, cell),
+            (Choice::First, Some(best)) => !best.is_nan() && (cell.is_nan() || is_more_extreme(cell, best)),
+        };
+        best = if replaces { Some(j) } else { best };
+    }
+    if row.is_empty() { 0.0 } else { (best.unwrap_or(0) + 1) as f64 }
+}
+
 #[test]
-fn row_indexes_name_the_last_extreme() {
-    for (extreme, is_better) in
-        [(Extreme::Min, f64::le as fn(&f64, &f64) -> bool), (Extreme::Max, f64::ge as fn(&f64, &f64) -> bool)]
+fn row_indexes_name_the_first_or_the_last_extreme() {
+    for (extreme, choice) in
+        [Extreme::Min, Extreme::Max].into_iter().flat_map(|e| [(e, Choice::First), (e, Choice::Last)])
     {
         for (rows, cols) in SHAPES {
-            for block in [matrix(rows, cols, 3, 2), special_matrix(rows, cols, 1), special_matrix(rows, cols, 2)] {
-                let expected = |i: usize| {
-                    let row: Vec<f64> = (0..cols).map(|j| block.get(i, j)).collect();
-                    let mut best: Option<usize> = None;
-                    for j in (0..cols).filter(|&j| !row[j].is_nan()) {
-                        if best.is_none_or(|best| is_better(&row[j], &row[best])) {
-                            best = Some(j);
-                        }
-                    }
-                    if cols == 0 { 0.0 } else { (best.unwrap_or(0) + 1) as f64 }
-                };
+            let few = Dense::from_fn(rows, cols, |i, j| match (i * 7 + j * 3) % 11 {
+                0 if i % 3 == 0 => f64::NAN,
+                1 => -1.5,
+                2 if i % 2 == 0 => f64::NEG_INFINITY,
+                _ => 0.0,
+            });
+            let full = Dense::from_fn(rows, cols, |i, j| if i % 2 == 0 { f64::NAN } else { -1.0 - (j % 2) as f64 });
+            let blocks = [matrix(rows, cols, 3, 2), special_matrix(rows, cols, 1), special_matrix(rows, cols, 2)];
+            for block in blocks.into_iter().chain([few.into(), full.into()]) {
                 for format in all_formats(&block) {
-                    let result = run(|context| row_index(context, extreme, &format));
-                    assert_cells(&result, rows, 1, |i, _| expected(i));
+                    let result = run(|context| row_index(context, extreme, choice, &format));
+                    let row = |i: usize| (0..cols).map(|j| block.get(i, j)).collect::<Vec<f64>>();
+                    assert_cells(&result, rows, 1, |i, _| extreme_column(extreme, choice, &row(i)));
                 }
             }
         }

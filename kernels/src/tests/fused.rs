@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    Extreme, FusedValue, aggregate_full, aggregate_vector, binary, fused, matmul, outer, row_index, transpose,
+    Choice, Extreme, FusedValue, aggregate_full, aggregate_vector, binary, fused, matmul, outer, row_index, transpose,
 };
 use fuseline_ir::hop::{Expression, Function, FusedOp, HopOp, ReorgOp, Side};
 use fuseline_ir::ops::{BinaryOp, Direction, UnaryOp};
@@ -49,10 +49,10 @@ fn evaluate(context: &KernelContext<'_>, expression: &Expression, variable: &dyn
         HopOp::MatMul => matmul(context, block(&inputs[0]), block(&inputs[1])).unwrap(),
         HopOp::Reorg(ReorgOp::Transpose) => transpose(context, block(&inputs[0])),
         HopOp::Parameterized { function: Function::RowIndexMax, .. } => {
-            row_index(context, Extreme::Max, block(&inputs[0]))
+            row_index(context, Extreme::Max, Choice::Last, block(&inputs[0]))
         }
         HopOp::Parameterized { function: Function::RowIndexMin, .. } => {
-            row_index(context, Extreme::Min, block(&inputs[0]))
+            row_index(context, Extreme::Min, Choice::Last, block(&inputs[0]))
         }
         other => panic!("no definition has {}", other.label()),
     })

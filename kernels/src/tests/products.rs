@@ -52,6 +52,25 @@ fn products_equal_plain_loops() {
     }
 }
 
+/// Rows of few terms among many columns: their columns are noted, and come in order.
+#[test]
+fn sparse_rows_of_wide_products_have_their_columns_in_order() {
+    for cols in [65, 4096, 4097, 9001] {
+        let left = Dense::from_fn(60, 80, |i, j| if (i * 13 + j * 7) % 29 == 0 { (i + j) as f64 - 60.0 } else { 0.0 });
+        let of_row = |j: usize| [j * 31 % cols, j * 977 % cols, cols - 1 - j % cols, j % cols, 64];
+        let mut right = Dense::zeros(80, cols);
+        for (place, j) in (0..80).flat_map(|i| of_row(i).map(|j| (i * cols + j, j))) {
+            right.values_mut()[place] = 1.0 + (j % 5) as f64;
+        }
+        let expected = |i: usize, j: usize| (0..80).map(|k| left.get(i, k) * right.get(k, j)).sum();
+        let (a, b): (MatrixBlock, MatrixBlock) = (Csr::from_dense(&left).into(), Csr::from_dense(&right).into());
+        let product = run(|context| matmul(context, &a, &b).unwrap());
+        assert_cells(&product, 60, cols, expected);
+        let csr = product.to_csr();
+        assert!((0..60).all(|i| csr.row(i).0.is_sorted_by(|one, next| one < next)), "{cols} columns");
+    }
+}
+
 /// What a zero of a sparse column meets does not count, whatever it is, as with more columns.
 #[test]
 fn sparse_columns_multiply_as_wider_matrices_do() {

@@ -23,6 +23,25 @@ fn reorganisations_move_cells() {
     }
 }
 
+/// Blocks that end within parts, several of a part, and parts without rows; short rows that are read whole.
+#[test]
+fn more_than_a_block_of_cells_moves() {
+    for (rows, cols) in [(5003, 13), (1300, 33), (700, 1030), (1030, 1025), (40_000, 2)] {
+        let block = special_matrix(rows, cols, 3);
+        let (empty, few) = (matrix(0, cols, 4, 1), matrix(3, cols, 4, 5));
+        for format in all_formats(&block) {
+            assert_cells(&run(|c| transpose(c, &format)), cols, rows, |i, j| block.get(j, i));
+            let tall = run(|c| bind_rows(c, &[&empty, &format, &few, &format]).unwrap());
+            let expected = |i: usize, j: usize| match i.checked_sub(rows) {
+                None => block.get(i, j),
+                Some(i) if i < 3 => few.get(i, j),
+                Some(i) => block.get(i - 3, j),
+            };
+            assert_cells(&tall, 2 * rows + 3, cols, expected);
+        }
+    }
+}
+
 /// A dense part makes no dense matrix of what is sparse as a whole, which may not fit into memory.
 #[test]
 fn few_dense_parts_among_sparse_ones_are_bound_in_sparse_format() {

@@ -70,6 +70,25 @@ pub(super) fn along(expr: &Expr, axis: usize, selection: &Selection, place: &Pla
     })
 }
 
+/// The cells of consecutive rows in consecutive columns, where both are: rows would be copied with all columns first.
+pub(super) fn block(expr: &Expr, rows: &Selection, cols: &Selection, place: &Place) -> Option<Expr> {
+    let ([first_row, last_row], [first_col, last_col]) = (bounds(rows, place)?, bounds(cols, place)?);
+    let inputs = [expr, &first_row, &last_row, &first_col, &last_col];
+    Some(Expr::apply_at(HopOp::Index, &inputs, place.clone()))
+}
+
+/// The first and the last of consecutive positions, counted from 1.
+fn bounds(selection: &Selection, place: &Place) -> Option<[Expr; 2]> {
+    let number = |number: u64| Expr::value_at(Value::I64(number as i64), place.clone());
+    match selection {
+        Selection::Position(position) => Some([number(position + 1), number(position + 1)]),
+        Selection::Computed(position) => Some([after(position, place), after(position, place)]),
+        Selection::ComputedRange(first, end) => Some([after(first, place), end.clone()]),
+        Selection::Range(start, end) if start < end => Some([number(start + 1), number(*end)]),
+        _ => None,
+    }
+}
+
 fn range(expr: &Expr, is_rows: bool, start: u64, end: u64, place: &Place) -> Expr {
     let number = |number: u64| Expr::value_at(Value::I64(number as i64), place.clone());
     let other = if is_rows { expr.size().cols } else { expr.size().rows };

@@ -7,7 +7,7 @@ use crate::format::formatted;
 use crate::value::RuntimeValue;
 use fuseline_ir::Value;
 use fuseline_ir::hop::Function;
-use fuseline_kernels::{self as kernels, Extreme, Margin, TableDims};
+use fuseline_kernels::{self as kernels, Choice, Extreme, Margin, TableDims};
 use fuseline_matrix::MatrixBlock;
 use std::borrow::Cow;
 use std::io::Write;
@@ -22,7 +22,6 @@ impl Operator<'_> {
         let done = || Ok(RuntimeValue::Scalar(Value::Bool(true)));
         let positional = self.inputs.len() - names.len();
         let named = || names.iter().map(String::as_str).zip(self.inputs[positional..].iter().copied());
-        let context = self.engine.kernel_context();
         match function {
             Function::Print => {
                 writeln!(output, "{}", self.printed()?)?;
@@ -47,8 +46,8 @@ impl Operator<'_> {
             Function::Order => self.order(names).map(RuntimeValue::Matrix),
             Function::RemoveEmpty => self.remove_empty(names),
             Function::Table => self.table(names).map(RuntimeValue::Matrix),
-            Function::RowIndexMax => Ok(kernels::row_index(&context, Extreme::Max, self.matrix(0)?).into()),
-            Function::RowIndexMin => Ok(kernels::row_index(&context, Extreme::Min, self.matrix(0)?).into()),
+            Function::RowIndexMax => self.row_index(Extreme::Max, names),
+            Function::RowIndexMin => self.row_index(Extreme::Min, names),
             Function::List => Ok(self.list(names)),
             Function::Numeric(function) => self.numeric(function, names),
             Function::Frame(function) => self.function_of_frames(function, names),
@@ -81,6 +80,12 @@ impl Operator<'_> {
     /// A named truth value.
     pub(super) fn flag(&self, names: &[String], name: &str, default: bool) -> Result<bool, RuntimeError> {
         self.named(names, name).map_or(Ok(default), |position| Ok(self.number(position)? != 0.0))
+    }
+
+    /// With `first`, the first of equals, and NaN before any number; scripts have no such argument.
+    fn row_index(&self, extreme: Extreme, names: &[String]) -> Result<RuntimeValue, RuntimeError> {
+        let choice = if self.flag(names, "first", false)? { Choice::First } else { Choice::Last };
+        Ok(kernels::row_index(&self.engine.kernel_context(), extreme, choice, self.matrix(0)?).into())
     }
 
     fn order(&self, names: &[String]) -> Result<MatrixBlock, RuntimeError> {
