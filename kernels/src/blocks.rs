@@ -257,6 +257,12 @@ pub(crate) fn fill_blocks(
     result.set_nan_free(nan.saw_none());
 }
 
+/// Copies as many cells as there is room for.
+pub(crate) fn copy_cells(context: &KernelContext<'_>, cells: &[f64], out: &mut Dense) {
+    let write = PartByPart::new(context, out.values().len(), PART_CELLS);
+    write_blocks(context, out, BLOCK_CELLS, &write, |first, out| out.copy_from_slice(&cells[first..first + out.len()]));
+}
+
 /// How the cells of a dense result are written, some at a time: where they belong or, if the result is larger than the caches,
 /// past them.
 pub(crate) struct PartByPart<'a> {

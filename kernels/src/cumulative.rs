@@ -1,10 +1,11 @@
 //! Cumulative aggregates down the columns: strictly in order, so that a column has the same bits however it is stored.
 
-use crate::blocks::in_best_format;
+use crate::blocks::{in_best_format, map_parts, row_ranges};
 use crate::elementwise::union_row;
 use crate::{KernelContext, KernelError};
 use fuseline_ir::ops::AggOp;
-use fuseline_matrix::{Csr, CsrRows, Dense, Layout, MatrixBlock, SparseRow};
+use fuseline_matrix::{Csr, CsrRows, Dense, Layout, MatrixBlock, NanWatch, SparseRow};
+use std::ops::Range;
 
 /// The partial aggregates of each column, from its first cell to each: `cumsum`, `cumprod`, `cummin`, `cummax`.
 ///
@@ -20,26 +21,54 @@ pub fn cumulative(context: &KernelContext<'_>, op: AggOp, matrix: &MatrixBlock) 
     }
 }
 
-fn scan(context: &KernelContext<'_>, matrix: &MatrixBlock, merge: impl Fn(f64, f64) -> f64) -> MatrixBlock {
+fn scan(context: &KernelContext<'_>, matrix: &MatrixBlock, merge: impl Fn(f64, f64) -> f64 + Sync) -> MatrixBlock {
     match matrix.layout() {
         Layout::Dense(dense) => scan_dense(context, &dense, merge).into(),
         Layout::Sparse(csr) => in_best_format(context, scan_sparse(&csr, merge).into()),
     }
 }
 
-fn scan_dense(context: &KernelContext<'_>, dense: &Dense, merge: impl Fn(f64, f64) -> f64) -> Dense {
+/// Rows whose cells are about so many are gone through before threads meet again.
+const TILE_CELLS: usize = 1 << 18;
+
+/// Columns of which a thread has as many, or more: those of a cache line.
+const LEAST_COLUMNS: usize = 8;
+
+/// The cells of some columns, row by row.
+type Cells<'a> = Vec<&'a mut [f64]>;
+
+/// Threads share the columns: no cell of one hangs on those of another.
+fn scan_dense(context: &KernelContext<'_>, dense: &Dense, merge: impl Fn(f64, f64) -> f64 + Sync) -> Dense {
     let (rows, cols) = (dense.rows(), dense.cols());
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
-    let out = result.values_mut();
-    let first = cols.min(out.len());
-    out[..first].copy_from_slice(&dense.values()[..first]);
-    for i in 1..rows {
-        let (done, rest) = out.split_at_mut(i * cols);
-        let before = &done[(i - 1) * cols..];
-        for ((out, &before), &cell) in rest[..cols].iter_mut().zip(before).zip(dense.row(i)) {
-            *out = merge(before, cell);
+    let width = cols.div_ceil(context.pool.current_num_threads()).next_multiple_of(LEAST_COLUMNS);
+    let ranges = row_ranges(cols, if rows * cols > TILE_CELLS { width } else { cols });
+    let height = (TILE_CELLS / cols.max(1)).max(1);
+    // Those down to the row above a tile.
+    let mut above: Vec<Vec<f64>> = ranges.iter().map(|_| Vec::new()).collect();
+    for (tile, cells) in result.values_mut().chunks_mut((height * cols).max(1)).enumerate() {
+        let mut parts: Vec<Cells<'_>> = ranges.iter().map(|_| Vec::with_capacity(height)).collect();
+        for row in cells.chunks_exact_mut(cols) {
+            row.chunks_mut(ranges[0].len()).zip(&mut parts).for_each(|(cells, part)| part.push(cells));
         }
+        let parts = ranges.iter().zip(above).zip(parts).collect();
+        above = map_parts(context, parts, |((columns, mut above), out): ((&Range<usize>, Vec<f64>), Cells<'_>)| {
+            for (r, out) in out.into_iter().enumerate() {
+                let cells = &dense.row(tile * height + r)[columns.clone()];
+                if above.is_empty() {
+                    above.extend_from_slice(cells);
+                } else {
+                    above.iter_mut().zip(cells).for_each(|(above, &cell)| *above = merge(*above, cell));
+                }
+                out.copy_from_slice(&above);
+            }
+            above
+        });
     }
+    // What is NaN stays so.
+    let nan = NanWatch::default();
+    above.iter().for_each(|last| nan.look(last));
+    result.set_nan_free(nan.saw_none());
     result
 }
 

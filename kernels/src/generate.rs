@@ -1,6 +1,6 @@
 //! Generation of matrices: `matrix`, `seq`, `rand`, and the expansion of vectors.
 
-use crate::blocks::{BLOCK_CELLS, fill_blocks, in_best_format, map_parts, most_block_rows, row_ranges};
+use crate::blocks::{BLOCK_CELLS, copy_cells, fill_blocks, in_best_format, map_parts, most_block_rows, row_ranges};
 use crate::multiply_add::{progression, spread};
 use crate::{KernelContext, KernelError, random};
 use fuseline_ir::SizeInfo;
@@ -9,6 +9,7 @@ use fuseline_matrix::{Csr, CsrRows, Dense, Layout, MatrixBlock, MemoryKind, Stop
 use indexmap::IndexMap;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use std::borrow::Cow;
 use std::ops::Range;
 
 fn argument(operation: &'static str, problem: String) -> KernelError {
@@ -75,6 +76,11 @@ pub fn reshape(
             if u32::try_from(cols).is_ok() && MatrixBlock::best_format(rows, cols, csr.nnz()).is_sparse() =>
         {
             Ok(reshape_sparse(context, &csr, rows, cols).into())
+        }
+        Layout::Dense(Cow::Borrowed(dense)) => {
+            let mut result = Dense::uninit_in(context.buffers, rows, cols);
+            copy_cells(context, dense.values(), &mut result);
+            Ok(result.into())
         }
         layout => Ok(layout.into_dense().into_owned().reshape(rows, cols).into()),
     }

@@ -1,7 +1,7 @@
 //! Transpose, indexing and binding: cells move, values do not change.
 
 use crate::blocks::{
-    BLOCK_CELLS, PART_CELLS, PartByPart, average_row, balanced_ranges, block_rows, build_csr, fill_blocks,
+    BLOCK_CELLS, PART_CELLS, PartByPart, average_row, balanced_ranges, block_rows, build_csr, copy_cells, fill_blocks,
     for_each_block, in_best_format, map_parts, on_threads_for, row_ranges, rows_of, transpose_csr, write_blocks,
 };
 use crate::generate::{check_sparse_cols, checked_dims};
@@ -30,7 +30,7 @@ pub fn transpose(context: &KernelContext<'_>, matrix: &MatrixBlock) -> MatrixBlo
     let (rows, cols) = (dense.rows(), dense.cols());
     let mut result = Dense::uninit_in(context.buffers, cols, rows);
     if rows.min(cols) <= 1 {
-        result.values_mut().copy_from_slice(dense.values());
+        copy_cells(context, dense.values(), &mut result);
         return result.into();
     }
     let source = dense.values();
@@ -108,6 +108,10 @@ pub fn index(
     Ok(match matrix.layout() {
         Layout::Dense(dense) => {
             let mut result = Dense::uninit_in(context.buffers, rows.len(), cols.len());
+            if cols.len() == dense.cols() {
+                copy_cells(context, &dense.values()[rows.start * cols.len()..], &mut result);
+                return Ok(result.into());
+            }
             let (width, step) = (cols.len(), block_rows(rows.len(), cols.len()));
             fill_blocks(context, &mut result, step * width, |block, out| {
                 let first = rows.start + block * step;
@@ -230,7 +234,7 @@ fn own_dense(context: &KernelContext<'_>, matrix: &mut MatrixBlock) -> Dense {
     match matrix.layout() {
         Layout::Dense(dense) => {
             let mut copy = Dense::uninit_in(context.buffers, rows, cols);
-            copy.values_mut().copy_from_slice(dense.values());
+            copy_cells(context, dense.values(), &mut copy);
             copy
         }
         Layout::Sparse(csr) => {

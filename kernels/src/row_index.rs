@@ -1,7 +1,7 @@
 //! The columns in which rows have their extremes.
 
 use crate::KernelContext;
-use crate::blocks::{block_rows, fill_blocks};
+use crate::blocks::{BLOCK_CELLS, block_rows, fill_blocks, map_parts};
 use fuseline_matrix::{Dense, Layout, MatrixBlock};
 use fuseline_vecprims::Tile;
 
@@ -73,6 +73,16 @@ fn extreme_of_row(
 }
 
 fn extreme_of_cells(context: &KernelContext<'_>, extreme: Extreme, choice: Choice, cells: &[f64]) -> Option<usize> {
+    if cells.len() > BLOCK_CELLS {
+        // Threads find one in each of several parts.
+        let parts = cells.chunks(BLOCK_CELLS).enumerate().collect();
+        let found = map_parts(context, parts, |(part, cells): (usize, &[f64])| {
+            Some(part * BLOCK_CELLS + extreme_of_cells(context, extreme, choice, cells)?)
+        });
+        let found: Vec<usize> = found.into_iter().flatten().collect();
+        let values: Vec<f64> = found.iter().map(|&place| cells[place]).collect();
+        return extreme_of_cells(context, extreme, choice, &values).map(|part| found[part]);
+    }
     if let (Choice::First, Some(nan)) = (choice, first_nan(context, cells)) {
         return Some(nan);
     }

@@ -1,6 +1,7 @@
 //! Matrix products over dense and sparse operands, of operands themselves or of their transposes.
 
 mod dense;
+mod selection;
 pub(crate) mod sparse;
 mod symmetric;
 
@@ -35,6 +36,9 @@ pub fn matmul(
     if let Some(narrow) = left.narrow_dense().filter(|_| right.cols() == 1 && right.format() == Format::Dense) {
         return Ok(dense::times_vector(context, (&*narrow).into(), right.to_dense().values()).into());
     }
+    if let Some(selected) = selection(context, left, right) {
+        return Ok(in_best_format(context, selected));
+    }
     Ok(match (left.layout(), right.layout()) {
         (Layout::Dense(left), Layout::Dense(right)) => dense::product(context, &left, &right).into(),
         (Layout::Sparse(left), Layout::Dense(right)) => {
@@ -50,6 +54,20 @@ pub fn matmul(
             in_best_format(context, sparse::times_sparse(context, &left, &right).into())
         }
     })
+}
+
+/// The product, if one of the two selects rows or columns of the other one.
+fn selection(context: &KernelContext<'_>, left: &MatrixBlock, right: &MatrixBlock) -> Option<MatrixBlock> {
+    if let Layout::Sparse(selector) = left.layout()
+        && let Some(rows) = selection::rows(context, &selector, right)
+    {
+        return Some(rows);
+    }
+    let Layout::Sparse(selector) = right.layout() else { return None };
+    match left.layout() {
+        Layout::Dense(left) => selection::columns(context, &left, &selector).map(MatrixBlock::from),
+        Layout::Sparse(left) => selection::sparse_columns(context, &left, &selector).map(MatrixBlock::from),
+    }
 }
 
 /// `t(left) %*% right`, without forming the transpose, unless both are sparse and the product is, too, or large, or zeros

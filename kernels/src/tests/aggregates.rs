@@ -108,8 +108,10 @@ fn a_constant_matrix_has_no_variance_however_large_its_cells_are() {
 
 #[test]
 fn cumulative_aggregates_run_down_the_columns() {
+    // Larger than what is gone through at a time, too, and with columns for several threads or one.
+    let shapes = SHAPES.into_iter().chain([(9001, 37), (40_000, 7), (3, 100_003)]);
     for op in AggOp::ALL.iter().copied().filter(|op| op.is_cumulative()) {
-        for (rows, cols) in SHAPES {
+        for (rows, cols) in shapes.clone() {
             for block in [matrix(rows, cols, 4, 1), special_matrix(rows, cols, 1), special_matrix(rows, cols, 2)] {
                 let mut expected = block.to_dense().into_owned();
                 for i in 1..rows {
@@ -121,6 +123,8 @@ fn cumulative_aggregates_run_down_the_columns() {
                 for format in all_formats(&block) {
                     let result = run(|context| cumulative(context, op, &format));
                     assert_cells(&result, rows, cols, |i, j| expected.get(i, j));
+                    let has_nan = expected.values().iter().any(|value| value.is_nan());
+                    assert!(!(has_nan && result.is_nan_free()), "{op} of {rows} x {cols} has NaN");
                 }
             }
         }
@@ -134,7 +138,7 @@ fn few_cumulative_products_of_a_sparse_matrix_are_not_zero() {
 }
 
 /// The definition: the 1-based column of a row's extreme.
-fn extreme_column(extreme: Extreme, choice: Choice, row: &[f64]) -> f64 {
+pub(super) fn extreme_column(extreme: Extreme, choice: Choice, row: &[f64]) -> f64 {
     let is_more_extreme = |x: f64, y: f64| if extreme == Extreme::Max { x > y } else { x < y };
     let mut best: Option<usize> = None;
     for (j, &cell) in row.iter().enumerate() {

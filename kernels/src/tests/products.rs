@@ -71,6 +71,40 @@ fn sparse_rows_of_wide_products_have_their_columns_in_order() {
     }
 }
 
+/// Products that select rows or columns have the cells that any product has: in any order, several times, not at all.
+#[test]
+fn selections_are_products() {
+    let selector = |extent: usize, picked: &[usize], one: f64| {
+        Csr::from_dense(&Dense::from_fn(picked.len(), extent, |i, j| if picked[i] == j { one } else { 0.0 }))
+    };
+    for (rows, cols) in [(40, 30), (700, 3), (90, 1), (1, 50)] {
+        for block in [matrix(rows, cols, 4, 1), special_matrix(rows, cols, 1), special_matrix(rows, cols, 2)] {
+            // Every cell is stored, zeros too.
+            let offsets = (0..=rows).map(|row| row * cols).collect();
+            let columns = (0..rows * cols).map(|cell| (cell % cols) as u32).collect();
+            let stored = Csr::new(rows, cols, offsets, columns, block.to_dense().values().to_vec()).unwrap();
+            let formats: Vec<MatrixBlock> = all_formats(&block).into_iter().chain([stored.into()]).collect();
+            for one in [1.0, 2.0] {
+                let (last_row, last_col) = (rows - 1, cols - 1);
+                for picked in [vec![0], vec![last_row, 0, last_row], (0..rows).rev().collect(), (0..rows).collect()] {
+                    let by_row: MatrixBlock = selector(rows, &picked, one).into();
+                    for format in &formats {
+                        let product = run(|context| matmul(context, &by_row, format).unwrap());
+                        assert_cells(&product, picked.len(), cols, |i, j| one * block.get(picked[i], j) + 0.0);
+                    }
+                }
+                for picked in [vec![0], vec![last_col, 0, last_col], (0..cols).rev().collect(), (0..cols).collect()] {
+                    let by_col: MatrixBlock = selector(cols, &picked, one).transpose().into();
+                    for format in &formats {
+                        let product = run(|context| matmul(context, format, &by_col).unwrap());
+                        assert_cells(&product, rows, picked.len(), |i, j| one * block.get(i, picked[j]) + 0.0);
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// What a zero of a sparse column meets does not count, whatever it is, as with more columns.
 #[test]
 fn sparse_columns_multiply_as_wider_matrices_do() {

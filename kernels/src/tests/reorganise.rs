@@ -1,7 +1,11 @@
 //! Cells that move.
 
+use super::aggregates::extreme_column;
 use super::*;
-use crate::{KernelError, bind_columns, bind_rows, diagonal, index, left_index, reverse_rows, transpose};
+use crate::{
+    Choice, Extreme, KernelError, bind_columns, bind_rows, diagonal, index, left_index, reshape, reverse_rows,
+    row_index, transpose,
+};
 
 #[test]
 fn reorganisations_move_cells() {
@@ -38,6 +42,15 @@ fn more_than_a_block_of_cells_moves() {
                 Some(i) => block.get(i - 3, j),
             };
             assert_cells(&tall, 2 * rows + 3, cols, expected);
+            let (first, last) = (rows / 3, rows - 1);
+            let part = run(|c| index(c, &format, (first as i64, last as i64), (1, cols as i64)).unwrap());
+            assert_cells(&part, last + 1 - first, cols, |i, j| block.get(first - 1 + i, j));
+            let flat = run(|c| reshape(c, &format, 1, (rows * cols) as i64).unwrap());
+            assert_cells(&flat, 1, rows * cols, |_, j| block.get(j / cols, j % cols));
+            for (extreme, choice) in [(Extreme::Max, Choice::First), (Extreme::Min, Choice::Last)] {
+                let whole = run(|c| row_index(c, extreme, choice, &flat));
+                assert!(same(whole.get(0, 0), extreme_column(extreme, choice, block.to_dense().values())));
+            }
         }
     }
 }

@@ -128,22 +128,19 @@ fn without_cells(expr: &Expr, is_rows: bool, place: &Place) -> Expr {
     Expr::apply_at(HopOp::DataGen(DataGenOp::Matrix), &inputs, place.clone())
 }
 
-/// Rows or columns at any positions: a product with a matrix of one 1 in each row, which copies cells as they are.
+/// Rows or columns at any positions: a product with a matrix of one 1 for each of them, which copies cells as they are.
 fn gathered(expr: &Expr, is_rows: bool, positions: &[u32], place: &Place) -> PyResult<Expr> {
     let extent = if is_rows { expr.size().rows } else { expr.size().cols };
     let extent =
         extent.map_or_else(|| positions.iter().max().map_or(0, |&last| last as usize + 1), |extent| extent as usize);
     let offsets = (0..=positions.len()).collect();
     let ones = vec![1.0; positions.len()];
-    let selector = Csr::new(positions.len(), extent, offsets, positions.to_vec(), ones);
-    let selector = selector.map_err(|error| PyIndexError::new_err(error.to_string()))?;
+    let by_row = Csr::new(positions.len(), extent, offsets, positions.to_vec(), ones);
+    let by_row = by_row.map_err(|error| PyIndexError::new_err(error.to_string()))?;
+    let selector = if is_rows { by_row } else { by_row.transpose() };
     let selector = Expr::value_at(fuseline::MatrixBlock::from(selector), place.clone());
-    Ok(if is_rows {
-        Expr::apply_at(HopOp::MatMul, &[&selector, expr], place.clone())
-    } else {
-        let turned = Expr::apply_at(HopOp::MatMul, &[&selector, &transposed(expr, place)], place.clone());
-        transposed(&turned, place)
-    })
+    let factors = if is_rows { [&selector, expr] } else { [expr, &selector] };
+    Ok(Expr::apply_at(HopOp::MatMul, &factors, place.clone()))
 }
 
 /// The rows or columns at which a vector is not zero.
