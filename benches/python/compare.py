@@ -3,7 +3,8 @@
     ./x bench python [--scale S] [--rounds N] [--program FILE] [--chart FILE] [PART...]
 
 Parts are `overhead` (what calls cost beside operators), `loss` (one expression over sparse data beside the same script
-in the program, and its memory) and (parts of) names of workloads and estimators; all by default. Every workload is
+in the program, and its memory), `operations` (single operations beside those of NumPy and SciPy, and which of them
+take longer) and (parts of) names of workloads and estimators; all by default. Every workload is
 computed by each library that is installed and can, in doubles, on the same threads and data, in turn, round after
 round; tables show medians. Results are compared first. `--chart` draws the workloads as a picture, too.
 """
@@ -51,7 +52,11 @@ def main() -> None:
         from loss import measure_loss
 
         measure_loss(options.scale, options.rounds, options.program)
-    if options.parts and all(part in ("overhead", "loss") for part in options.parts):
+    if chosen("operations"):
+        from operations import compare_operations
+
+        compare_operations(options.scale, options.rounds, THREADS)
+    if options.parts and all(part in ("overhead", "loss", "operations") for part in options.parts):
         return
     from estimators import compare_estimators
     from workloads import compare_workloads

@@ -37,19 +37,52 @@ const LEAST_COLUMNS: usize = 8;
 /// The cells of some columns, row by row.
 type Cells<'a> = Vec<&'a mut [f64]>;
 
-/// Threads share the columns: no cell of one hangs on those of another.
 fn scan_dense(context: &KernelContext<'_>, dense: &Dense, merge: impl Fn(f64, f64) -> f64 + Sync) -> Dense {
     let (rows, cols) = (dense.rows(), dense.cols());
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
     let width = cols.div_ceil(context.pool.current_num_threads()).next_multiple_of(LEAST_COLUMNS);
-    let ranges = row_ranges(cols, if rows * cols > TILE_CELLS { width } else { cols });
-    let height = (TILE_CELLS / cols.max(1)).max(1);
+    if width >= cols || rows * cols <= TILE_CELLS {
+        scan_rows(dense, result.values_mut(), merge);
+    } else {
+        scan_columns(context, dense, result.values_mut(), width, merge);
+    }
+    // What is NaN stays so.
+    let nan = NanWatch::default();
+    nan.look(&result.values()[rows.saturating_sub(1) * cols..]);
+    result.set_nan_free(nan.saw_none());
+    result
+}
+
+fn scan_rows(dense: &Dense, out: &mut [f64], merge: impl Fn(f64, f64) -> f64) {
+    let cols = dense.cols();
+    let first = cols.min(out.len());
+    out[..first].copy_from_slice(&dense.values()[..first]);
+    for i in 1..dense.rows() {
+        let (done, rest) = out.split_at_mut(i * cols);
+        let before = &done[(i - 1) * cols..];
+        for ((out, &before), &cell) in rest[..cols].iter_mut().zip(before).zip(dense.row(i)) {
+            *out = merge(before, cell);
+        }
+    }
+}
+
+/// Threads have so many columns each: no cell of one hangs on those of another.
+fn scan_columns(
+    context: &KernelContext<'_>,
+    dense: &Dense,
+    out: &mut [f64],
+    width: usize,
+    merge: impl Fn(f64, f64) -> f64 + Sync,
+) {
+    let cols = dense.cols();
+    let ranges = row_ranges(cols, width);
+    let height = (TILE_CELLS / cols).max(1);
     // Those down to the row above a tile.
     let mut above: Vec<Vec<f64>> = ranges.iter().map(|_| Vec::new()).collect();
-    for (tile, cells) in result.values_mut().chunks_mut((height * cols).max(1)).enumerate() {
+    for (tile, cells) in out.chunks_mut(height * cols).enumerate() {
         let mut parts: Vec<Cells<'_>> = ranges.iter().map(|_| Vec::with_capacity(height)).collect();
         for row in cells.chunks_exact_mut(cols) {
-            row.chunks_mut(ranges[0].len()).zip(&mut parts).for_each(|(cells, part)| part.push(cells));
+            row.chunks_mut(width).zip(&mut parts).for_each(|(cells, part)| part.push(cells));
         }
         let parts = ranges.iter().zip(above).zip(parts).collect();
         above = map_parts(context, parts, |((columns, mut above), out): ((&Range<usize>, Vec<f64>), Cells<'_>)| {
@@ -65,11 +98,6 @@ fn scan_dense(context: &KernelContext<'_>, dense: &Dense, merge: impl Fn(f64, f6
             above
         });
     }
-    // What is NaN stays so.
-    let nan = NanWatch::default();
-    above.iter().for_each(|last| nan.look(last));
-    result.set_nan_free(nan.saw_none());
-    result
 }
 
 /// Each row of the result merges the one before with a row of the input: all four functions keep joint zeros.

@@ -346,17 +346,27 @@ pub fn bind_rows(context: &KernelContext<'_>, parts: &[&MatrixBlock]) -> Result<
     let parts: Vec<_> = parts.iter().map(|part| part.to_dense()).collect();
     let mut result = Dense::uninit_in(context.buffers, rows, cols);
     let write = PartByPart::new(context, rows * cols, PART_CELLS);
-    write_blocks(context, &mut result, BLOCK_CELLS, &write, |first, out| copy_run(&parts, first, out));
+    let mut ends = Vec::with_capacity(parts.len());
+    ends.extend(parts.iter().scan(0, |end, part| {
+        *end += part.values().len();
+        Some(*end)
+    }));
+    write_blocks(context, &mut result, BLOCK_CELLS, &write, |first, out| copy_run(&parts, &ends, first, out));
     Ok(result.into())
 }
 
-/// Copies cells of matrices below each other, as wide as each other, from one on.
-fn copy_run(parts: &[Cow<'_, Dense>], mut first: usize, mut out: &mut [f64]) {
-    for cells in parts.iter().map(|part| part.values()) {
-        let here = &cells[first.min(cells.len())..];
+/// Copies cells of matrices below each other, as wide as each other, from one on, given how many there are up to the end of each.
+fn copy_run(parts: &[Cow<'_, Dense>], ends: &[usize], first: usize, mut out: &mut [f64]) {
+    let part = ends.partition_point(|&end| end <= first);
+    let mut skipped = first - part.checked_sub(1).map_or(0, |before| ends[before]);
+    for part in &parts[part..] {
+        let here = &part.values()[skipped..];
         let copied = here.len().min(out.len());
         out.split_off_mut(..copied).expect("no more than there are").copy_from_slice(&here[..copied]);
-        first = first.saturating_sub(cells.len());
+        if out.is_empty() {
+            break;
+        }
+        skipped = 0;
     }
 }
 

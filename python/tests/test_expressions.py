@@ -261,6 +261,21 @@ def test_parts_of_three_dimensions_are_refused():
             x[key]
 
 
+def test_columns_that_are_not_selected_do_not_count():
+    """A product with zeros made NaN of cells beside NaN and infinities."""
+    a = cells((1000, 70))
+    a[7, 1], a[9, 4], a[11, 69] = np.nan, np.inf, -np.inf
+    for columns in [[0, 2], [3], [2, 0, 2], [5, 6, 7, 2], list(range(60, 4, -2))]:
+        for function in [
+            lambda x: (x * 2)[:, columns],
+            lambda x: x[:, columns] * 3,
+            lambda x: x[:, columns].sum(axis=1),
+            lambda x: (x[:, columns] ** 2).sum(axis=0),
+        ]:
+            same(fl.jit(function)(a), function(a))
+            same(function(fl.matrix(a)), function(a))
+
+
 def test_masks_beside_lists():
     a = cells((5, 4))
     x, mask = fl.matrix(a), np.array([True, False, True, False, True])

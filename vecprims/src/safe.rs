@@ -167,8 +167,8 @@ impl Primitives {
         result
     }
 
-    /// Whether none of the values is NaN, unless infinities of both signs are among them, where it may say no: a sum is NaN if one of
-    /// its terms is.
+    /// Whether it is known that none of the values is NaN: a sum is NaN if one of its terms is. It is, too, where infinities of both
+    /// signs meet, those that sums overflow to among them.
     pub fn are_numbers(&self, rows: usize, len: usize, a: Tile<'_>) -> bool {
         // Rows without gaps are one run.
         let (rows, len) = if a.row_stride == len { (1, rows * len) } else { (rows, len) };

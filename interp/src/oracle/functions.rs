@@ -177,15 +177,14 @@ impl Evaluation<'_> {
         }))
     }
 
-    /// Per row the 1-based column of the number that no other is better than, the last of equals; NaN is passed over.
-    /// 1 for a row of NaN alone, 0 for a row without columns.
-    /// The last of equals, NaN passed over, or the first of equals, NaN before any number.
+    /// Per row the 1-based column of the number that no other is better than, the last of equals; NaN is passed over. With
+    /// `first`, the first of equals, and NaN before any number. 1 for a row of NaN alone, 0 for a row without columns.
     fn row_index(
         &self,
         names: &[String],
         is_more_extreme: impl Fn(f64, f64) -> bool,
     ) -> Result<OracleMatrix, OracleError> {
-        let (matrix, takes_first) = (self.matrix(0)?, self.named(names, "first").is_some());
+        let (matrix, takes_first) = (self.matrix(0)?, self.flag(names, "first", false)?);
         let is_better = |cell: f64, best: f64| match takes_first {
             true => !best.is_nan() && (cell.is_nan() || is_more_extreme(cell, best)),
             false => !is_more_extreme(best, cell),

@@ -15,7 +15,8 @@ fn selected_rows(selector: &Csr) -> Option<&[u32]> {
 
 /// The columns that the right side of a product selects, in the order of the product's, if that is what it does.
 fn selected_columns(selector: &Csr) -> Option<Vec<u32>> {
-    if selector.nnz() != selector.cols() || selector.values().iter().any(|&value| value != 1.0) {
+    let are_numbered = u32::try_from(selector.rows()).is_ok();
+    if !are_numbered || selector.nnz() != selector.cols() || selector.values().iter().any(|&value| value != 1.0) {
         return None;
     }
     let mut selected = vec![u32::MAX; selector.cols()];

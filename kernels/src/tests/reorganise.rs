@@ -30,7 +30,7 @@ fn reorganisations_move_cells() {
 /// Blocks that end within parts, several of a part, and parts without rows; short rows that are read whole.
 #[test]
 fn more_than_a_block_of_cells_moves() {
-    for (rows, cols) in [(5003, 13), (1300, 33), (700, 1030), (1030, 1025), (40_000, 2)] {
+    for (rows, cols) in [(5003, 13), (1300, 33), (700, 1030), (1030, 1025), (40_000, 2), (3, 70_001)] {
         let block = special_matrix(rows, cols, 3);
         let (empty, few) = (matrix(0, cols, 4, 1), matrix(3, cols, 4, 5));
         for format in all_formats(&block) {
@@ -50,6 +50,8 @@ fn more_than_a_block_of_cells_moves() {
             for (extreme, choice) in [(Extreme::Max, Choice::First), (Extreme::Min, Choice::Last)] {
                 let whole = run(|c| row_index(c, extreme, choice, &flat));
                 assert!(same(whole.get(0, 0), extreme_column(extreme, choice, block.to_dense().values())));
+                let by_row = run(|c| row_index(c, extreme, choice, &format));
+                assert_cells(&by_row, rows, 1, |i, _| extreme_column(extreme, choice, block.to_dense().row(i)));
             }
         }
     }

@@ -4,7 +4,7 @@ use super::flattened;
 use super::selection::{Selection, position_of};
 use crate::broadcast::transposed;
 use fuseline::ir::Value;
-use fuseline::ir::hop::{DataGenOp, Function, HopOp, ReorgOp, ShapeOp};
+use fuseline::ir::hop::{DataGenOp, Function, HopOp, NaryOp, ReorgOp, ShapeOp};
 use fuseline::ir::ops::BinaryOp;
 use fuseline::{Csr, Expr, Place};
 use pyo3::exceptions::PyIndexError;
@@ -128,19 +128,46 @@ fn without_cells(expr: &Expr, is_rows: bool, place: &Place) -> Expr {
     Expr::apply_at(HopOp::DataGen(DataGenOp::Matrix), &inputs, place.clone())
 }
 
-/// Rows or columns at any positions: a product with a matrix of one 1 for each of them, which copies cells as they are.
+/// Runs of columns up to which they are bound one beside the other.
+const MOST_RUNS: usize = 32;
+
+/// Columns at any positions, if these are few runs. As a product with zeros they might become NaN where other columns are.
+fn few_columns(expr: &Expr, positions: &[u32], place: &Place) -> Option<Expr> {
+    let runs: Vec<&[u32]> = positions.chunk_by(|one, next| one + 1 == *next).take(MOST_RUNS + 1).collect();
+    if runs.len() > MOST_RUNS {
+        return None;
+    }
+    let part = |run: &[u32]| range(expr, false, run[0].into(), u64::from(run[run.len() - 1]) + 1, place);
+    let parts: Vec<Expr> = runs.into_iter().map(part).collect();
+    match &parts[..] {
+        [] => None,
+        [part] => Some(part.clone()),
+        parts => {
+            let parts: Vec<&Expr> = parts.iter().collect();
+            Some(Expr::apply_at(HopOp::Nary(NaryOp::Cbind), &parts, place.clone()))
+        }
+    }
+}
+
+/// Rows or columns at any positions: a product with a matrix of one 1 in each row, which copies cells as they are.
 fn gathered(expr: &Expr, is_rows: bool, positions: &[u32], place: &Place) -> PyResult<Expr> {
+    if !is_rows && let Some(columns) = few_columns(expr, positions, place) {
+        return Ok(columns);
+    }
     let extent = if is_rows { expr.size().rows } else { expr.size().cols };
     let extent =
         extent.map_or_else(|| positions.iter().max().map_or(0, |&last| last as usize + 1), |extent| extent as usize);
     let offsets = (0..=positions.len()).collect();
     let ones = vec![1.0; positions.len()];
-    let by_row = Csr::new(positions.len(), extent, offsets, positions.to_vec(), ones);
-    let by_row = by_row.map_err(|error| PyIndexError::new_err(error.to_string()))?;
-    let selector = if is_rows { by_row } else { by_row.transpose() };
+    let selector = Csr::new(positions.len(), extent, offsets, positions.to_vec(), ones);
+    let selector = selector.map_err(|error| PyIndexError::new_err(error.to_string()))?;
     let selector = Expr::value_at(fuseline::MatrixBlock::from(selector), place.clone());
-    let factors = if is_rows { [&selector, expr] } else { [expr, &selector] };
-    Ok(Expr::apply_at(HopOp::MatMul, &factors, place.clone()))
+    Ok(if is_rows {
+        Expr::apply_at(HopOp::MatMul, &[&selector, expr], place.clone())
+    } else {
+        let turned = Expr::apply_at(HopOp::MatMul, &[&selector, &transposed(expr, place)], place.clone());
+        transposed(&turned, place)
+    })
 }
 
 /// The rows or columns at which a vector is not zero.
