@@ -44,7 +44,7 @@ def of_dense(scale: float) -> list[Operation]:
         both("X + v", (X, v), lambda X, v: X + v),
         ("sqrt(X)", (X,), fl.sqrt, np.sqrt),
         ("exp(X)", (X,), fl.exp, np.exp),
-        ("X > 0.5", (X,), lambda X: X > 0.5, lambda X: X > 0.5),
+        both("X > 0.5", (X,), lambda X: X > 0.5),
         ("where(X > 0.5, X, Y)", (X, Y), lambda X, Y: fl.where(X > 0.5, X, Y), lambda X, Y: np.where(X > 0.5, X, Y)),
         both("X.clip(0.2, 0.8)", (X,), lambda X: X.clip(0.2, 0.8)),
         both("X.round(2)", (X,), lambda X: X.round(2)),

@@ -257,6 +257,16 @@ pub(crate) fn fill_blocks(
     result.set_nan_free(nan.saw_none());
 }
 
+/// Rows of so many cells, cut into parts of `width` columns: for each part its cells row by row.
+pub(crate) fn parts_of_columns(cells: &mut [f64], cols: usize, width: usize) -> Vec<Vec<&mut [f64]>> {
+    let rows = cells.len() / cols;
+    let mut parts: Vec<Vec<&mut [f64]>> = (0..cols.div_ceil(width)).map(|_| Vec::with_capacity(rows)).collect();
+    for row in cells.chunks_exact_mut(cols) {
+        row.chunks_mut(width).zip(&mut parts).for_each(|(cells, part)| part.push(cells));
+    }
+    parts
+}
+
 /// Copies as many cells as there is room for.
 pub(crate) fn copy_cells(context: &KernelContext<'_>, cells: &[f64], out: &mut Dense) {
     let write = PartByPart::new(context, out.values().len(), PART_CELLS);
@@ -284,12 +294,18 @@ impl<'a> PartByPart<'a> {
         PartByPart { streams: self.streams && !work::outlasts_reading(flops, matrices), ..self }
     }
 
+    /// Calls `each` with every part of a block, and the number of its first cell.
+    fn by_part(&self, block: &mut [f64], mut each: impl FnMut(usize, &mut [f64])) {
+        let parts = block.chunks_mut(self.part).enumerate();
+        parts.for_each(|(number, cells)| each(number * self.part, cells));
+    }
+
     /// Computes the cells of a block where they belong.
     fn through(&self, block: &mut [f64], mut compute: impl FnMut(usize, &mut [f64])) {
-        for (number, cells) in block.chunks_mut(self.part).enumerate() {
-            compute(number * self.part, cells);
+        self.by_part(block, |first, cells| {
+            compute(first, cells);
             self.nan.look(cells);
-        }
+        });
     }
 
     /// Computes the cells of a block, which has its place in the result.
@@ -298,12 +314,12 @@ impl<'a> PartByPart<'a> {
             return self.through(block, compute);
         }
         let mut computed = BufferPool::take(self.context.buffers, self.part.min(block.len()));
-        for (number, place) in block.chunks_mut(self.part).enumerate() {
+        self.by_part(block, |first, place| {
             let cells = &mut computed[..place.len()];
-            compute(number * self.part, cells);
+            compute(first, cells);
             self.nan.look(cells);
             self.copy(cells, place);
-        }
+        });
     }
 
     /// Copies cells that were computed in a cache to their place in the result.

@@ -1,6 +1,6 @@
 //! Cumulative aggregates down the columns: strictly in order, so that a column has the same bits however it is stored.
 
-use crate::blocks::{in_best_format, map_parts, row_ranges};
+use crate::blocks::{in_best_format, map_parts, parts_of_columns, row_ranges};
 use crate::elementwise::union_row;
 use crate::{KernelContext, KernelError};
 use fuseline_ir::ops::AggOp;
@@ -77,14 +77,10 @@ fn scan_columns(
     let cols = dense.cols();
     let ranges = row_ranges(cols, width);
     let height = (TILE_CELLS / cols).max(1);
-    // Those down to the row above a tile.
+    // Aggregates of each range down to the row above a tile.
     let mut above: Vec<Vec<f64>> = ranges.iter().map(|_| Vec::new()).collect();
     for (tile, cells) in out.chunks_mut(height * cols).enumerate() {
-        let mut parts: Vec<Cells<'_>> = ranges.iter().map(|_| Vec::with_capacity(height)).collect();
-        for row in cells.chunks_exact_mut(cols) {
-            row.chunks_mut(width).zip(&mut parts).for_each(|(cells, part)| part.push(cells));
-        }
-        let parts = ranges.iter().zip(above).zip(parts).collect();
+        let parts = ranges.iter().zip(above).zip(parts_of_columns(cells, cols, width)).collect();
         above = map_parts(context, parts, |((columns, mut above), out): ((&Range<usize>, Vec<f64>), Cells<'_>)| {
             for (r, out) in out.into_iter().enumerate() {
                 let cells = &dense.row(tile * height + r)[columns.clone()];

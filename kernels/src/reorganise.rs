@@ -2,7 +2,8 @@
 
 use crate::blocks::{
     BLOCK_CELLS, PART_CELLS, PartByPart, average_row, balanced_ranges, block_rows, build_csr, copy_cells, fill_blocks,
-    for_each_block, in_best_format, map_parts, on_threads_for, row_ranges, rows_of, transpose_csr, write_blocks,
+    for_each_block, in_best_format, map_parts, on_threads_for, parts_of_columns, row_ranges, rows_of, transpose_csr,
+    write_blocks,
 };
 use crate::generate::{check_sparse_cols, checked_dims};
 use crate::{KernelContext, KernelError, Operand};
@@ -57,10 +58,7 @@ fn transpose_by_rows(context: &KernelContext<'_>, dense: &Dense, result: &mut De
     let (rows, cols) = (dense.rows(), dense.cols());
     let step = block_rows(rows, cols).next_multiple_of(TILE);
     let ranges = row_ranges(rows, step);
-    let mut parts: Vec<Vec<&mut [f64]>> = ranges.iter().map(|_| Vec::with_capacity(cols)).collect();
-    for row in result.values_mut().chunks_exact_mut(rows) {
-        row.chunks_mut(step).zip(&mut parts).for_each(|(cells, part)| part.push(cells));
-    }
+    let parts = parts_of_columns(result.values_mut(), rows, step);
     map_parts(context, ranges.into_iter().zip(parts).collect(), |(range, mut out): (Range<usize>, Vec<&mut [f64]>)| {
         let source = &dense.values()[range.start * cols..range.end * cols];
         for (tile, source) in source.chunks(TILE * cols).enumerate() {

@@ -8,24 +8,20 @@ use crate::error::{BorrowError, CsrError};
 use crate::growing::Growing;
 use crate::memory::Memory;
 use crate::nan::NanWatch;
+use crate::pattern::{Pattern, all_are_columns, check_positions};
 use crate::run_context::StopListener;
-use crate::shared::copy_in;
+use crate::shared::{copy_in, each, split};
 use crate::sparse_row::{CELLS_NEAR, SparseRow};
 use bytemuck::{Pod, cast_slice};
 use fuseline_ir::Format;
 use fuseline_vecprims::{Isa, primitives};
 use rayon::ThreadPool;
-use rayon::prelude::*;
 use sprs::CsMatI;
-use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// Non-zeros that are copied by one thread at a time.
 const COPIED_NON_ZEROS: usize = 1 << 16;
-
-/// Non-zeros whose positions are checked by one thread at a time.
-const CHECKED_NON_ZEROS: usize = 1 << 17;
 
 /// A sparse matrix: row `i` owns positions `row_offsets[i]..row_offsets[i + 1]` of `columns` and `values`.
 ///
@@ -46,68 +42,6 @@ pub struct Csr {
 impl<'a> From<(&'a [u32], &'a [f64])> for SparseRow<'a> {
     fn from(row: (&'a [u32], &'a [f64])) -> Self {
         SparseRow { columns: row.0, values: row.1 }
-    }
-}
-
-/// Where the stored positions are. Matrices that differ in nothing but values share it.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Pattern {
-    row_offsets: Buffer<usize>,
-    columns: Buffer<u32>,
-}
-
-impl Pattern {
-    /// Positions that were checked, or that are right by the way in which they were made.
-    pub(crate) fn new(row_offsets: Buffer<usize>, columns: Buffer<u32>) -> Self {
-        Pattern { row_offsets, columns }
-    }
-
-    /// The positions of so many values, if they are those of a matrix. There may be more columns than can be numbered,
-    /// without non-zeros.
-    ///
-    /// # Errors
-    /// They do not form a matrix.
-    pub(crate) fn checked(
-        rows: usize,
-        cols: usize,
-        row_offsets: Buffer<usize>,
-        columns: Buffer<u32>,
-        values: usize,
-    ) -> Result<Self, CsrError> {
-        if row_offsets.len().checked_sub(1) != Some(rows) {
-            return Err(CsrError::Offsets);
-        }
-        check_positions(cols, &row_offsets, &columns, values)?;
-        Ok(Pattern { row_offsets, columns })
-    }
-
-    pub(crate) fn rows(&self) -> usize {
-        self.row_offsets.len() - 1
-    }
-
-    /// Bytes of row offsets and columns.
-    pub(crate) fn bytes(&self) -> usize {
-        size_of_val(&self.row_offsets[..]) + size_of_val(&self.columns[..])
-    }
-
-    /// Where the cell in row `i` and column `j` is stored, by binary search.
-    pub(crate) fn position(&self, i: usize, j: usize) -> Option<usize> {
-        let row = self.row_offsets[i]..self.row_offsets[i + 1];
-        let position = self.columns[row.clone()].binary_search(&u32::try_from(j).ok()?).ok()?;
-        Some(row.start + position)
-    }
-
-    /// Whether another owner may change the positions between evaluations.
-    fn may_change(&self) -> bool {
-        self.row_offsets.may_change() || self.columns.may_change()
-    }
-
-    /// A copy in memory of a pool, made by the threads of another one.
-    fn copy_in(&self, threads: &ThreadPool, buffers: &Arc<BufferPool>) -> Pattern {
-        Pattern {
-            row_offsets: copy_in(threads, buffers, &self.row_offsets),
-            columns: copy_in(threads, buffers, &self.columns),
-        }
     }
 }
 
@@ -184,38 +118,6 @@ fn starts_of_rows(offsets: &[usize], cols: usize) -> Vec<usize> {
         }
     }
     starts
-}
-
-/// Numbered consecutive parts of these lengths.
-pub(crate) fn split<T>(mut rest: &mut [T], lengths: impl Iterator<Item = usize>) -> Vec<(usize, &mut [T])> {
-    let cut = |length: usize| {
-        let (part, behind) = std::mem::take(&mut rest).split_at_mut(length);
-        rest = behind;
-        part
-    };
-    lengths.map(cut).enumerate().collect()
-}
-
-/// So many ranges of rows with about equally many non-zeros, given where rows begin and, of the last one, end.
-pub(crate) fn even_ranges(row_offsets: &[usize], count: usize) -> Vec<Range<usize>> {
-    let (rows, non_zeros) = (row_offsets.len() - 1, row_offsets[row_offsets.len() - 1]);
-    let end = |part: usize| match part {
-        part if part == count => rows,
-        part => row_offsets.partition_point(|&offset| offset < non_zeros / count * part).min(rows),
-    };
-    (0..count).map(|part| end(part)..end(part + 1)).collect()
-}
-
-/// Does something with each part: on the threads of the rayon pool that this runs in, if any.
-pub(crate) fn each<P: Send>(parts: Vec<P>, work: impl Fn(P) + Send + Sync) {
-    match rayon::current_thread_index() {
-        Some(_) => {
-            let stop = StopListener::current();
-            parts.into_par_iter().filter(|_| !stop.hears()).for_each(work);
-            stop.check();
-        }
-        None => parts.into_iter().for_each(work),
-    }
 }
 
 impl PartialEq for Csr {
@@ -726,91 +628,9 @@ pub(crate) fn nonzeros_of<T: Pod + PartialEq>(rows: usize, cols: usize, cells: &
     (Pattern::new(row_offsets.into(), columns.into()), values.into())
 }
 
-/// Checks that these are the positions of so many values. Inside of a rayon pool, its threads share the work.
-fn check_positions(cols: usize, row_offsets: &[usize], columns: &[u32], values: usize) -> Result<(), CsrError> {
-    let bounds_fit = row_offsets.first() == Some(&0)
-        && row_offsets.last() == Some(&values)
-        && columns.len() == values
-        && row_offsets.is_sorted();
-    if !bounds_fit {
-        return Err(CsrError::Offsets);
-    }
-    let ranges = even_ranges(row_offsets, columns.len().div_ceil(CHECKED_NON_ZEROS).max(1));
-    let fit = AtomicBool::new(true);
-    each(ranges, |rows| {
-        let columns = &columns[row_offsets[rows.start]..row_offsets[rows.end]];
-        if !all_are_columns(&row_offsets[rows.start..=rows.end], columns, cols) {
-            fit.store(false, Ordering::Relaxed);
-        }
-    });
-    if fit.into_inner() {
-        return Ok(());
-    }
-    first_misfit(row_offsets, columns, cols).map_or(Ok(()), |row| Err(CsrError::Columns { row, cols }))
-}
-
-/// Whether all columns are below their number and ascend strictly within rows, told without a branch for each: borrowed
-/// matrices are checked before each evaluation, and new ones as they are made. As many neighbours must not ascend as do so
-/// where one row follows another. Offsets count from that of the first row.
-fn all_are_columns(row_offsets: &[usize], columns: &[u32], cols: usize) -> bool {
-    let Some(last) = columns.len().checked_sub(1) else { return true };
-    let start = row_offsets[0];
-    let (mut between, mut exceeds) = (0, false);
-    for row in row_offsets.windows(2) {
-        let (first, end) = (row[0] - start, row[1] - start);
-        // Where columns ascend the last is the largest. Of an empty row it is that of another one, which must fit, too.
-        exceeds |= columns[end.saturating_sub(1)] as usize >= cols;
-        let descends = columns[first.saturating_sub(1)] >= columns[first.min(last)];
-        between += usize::from((0 < first) & (first < end) & descends);
-    }
-    !exceeds && primitives(Isa::detect()).descents(columns) == between
-}
-
 /// Whether one of the values is zero, told by many at a time: borrowed values are looked through in each evaluation.
 fn has_zero(values: &[f64]) -> bool {
     /// Values that are compared before a zero among them is of interest.
     const TOGETHER: usize = 1 << 10;
     values.chunks(TOGETHER).any(|part| primitives(Isa::detect()).contains_zero(part))
-}
-
-/// The first of these rows whose columns are not those of a row.
-fn first_misfit(row_offsets: &[usize], columns: &[u32], cols: usize) -> Option<usize> {
-    row_offsets.windows(2).position(|row| !are_columns(&columns[row[0]..row[1]], cols))
-}
-
-/// Whether these may be the columns of a row: ascending strictly, below the number of columns.
-pub(crate) fn are_columns(columns: &[u32], cols: usize) -> bool {
-    columns.windows(2).all(|pair| pair[0] < pair[1]) && columns.last().is_none_or(|&last| (last as usize) < cols)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The check without branches says what the one row by row says, whatever is wrong and wherever.
-    #[test]
-    fn both_checks_of_columns_agree() {
-        let offsets = [0, 0, 3, 3, 5, 6, 9, 9];
-        let columns = [1, 4, 6, 0, 6, 3, 0, 1, 2];
-        let both = |columns: &[u32], cols: usize| {
-            let fits = all_are_columns(&offsets, columns, cols);
-            assert_eq!(fits, first_misfit(&offsets, columns, cols).is_none(), "{columns:?} below {cols}");
-            fits
-        };
-        assert!(both(&columns, 7));
-        assert!(!both(&columns, 6));
-        let mut misfits = 0;
-        for position in 0..columns.len() {
-            for value in [0, 1, 2, 3, 4, 5, 6, 7, u32::MAX] {
-                let mut changed = columns;
-                changed[position] = value;
-                misfits += usize::from(!both(&changed, 7));
-            }
-        }
-        assert!(misfits > columns.len(), "{misfits} misfits");
-        assert!(all_are_columns(&[0], &[], 0) && all_are_columns(&[0, 0], &[], 0));
-        // Some rows among others.
-        assert!(all_are_columns(&offsets.map(|offset| offset + 5), &columns, 7));
-        assert!(all_are_columns(&offsets[3..6], &columns[3..6], 7) && !all_are_columns(&offsets[3..6], &[6, 4, 3], 7));
-    }
 }

@@ -2,8 +2,7 @@
 //! more, may take as long as what computed it; so whoever writes values looks at them while they are in a cache, and only what nobody
 //! looked at, or what has NaN, is gone through once more.
 
-use crate::run_context::is_alone;
-use crate::shared::ALONE;
+use crate::shared::is_shared;
 use fuseline_ir::ops::math::with_one_nan;
 use fuseline_ir::work::BASIC_BLOCK_CELLS;
 use fuseline_vecprims::{Isa, Tile, primitives};
@@ -50,7 +49,7 @@ impl NanWatch {
 
 /// Whether a NaN has other bits than the one that stands for all, found by the threads of a pool where there is work for several.
 pub(crate) fn has_other_nan_in(pool: &ThreadPool, values: &[f64]) -> bool {
-    if values.len() <= ALONE || is_alone() {
+    if !is_shared(values.len()) {
         return has_other_nan(values);
     }
     pool.install(|| values.par_chunks(BASIC_BLOCK_CELLS).any(has_other_nan))
@@ -74,6 +73,7 @@ pub(crate) fn replace_nan(values: &mut [f64]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shared::ALONE;
 
     /// What the processor makes of 0 / 0 is another one.
     const OTHER: f64 = f64::from_bits(f64::NAN.to_bits() | 1 << 63);

@@ -4,11 +4,13 @@
 //! the matrix is widened as a whole, once, and its narrow values go.
 
 use crate::borrowed::Borrowed;
-use crate::csr::{Csr, Pattern, each, nonzeros_of};
+use crate::csr::{Csr, nonzeros_of};
 use crate::dense::{Dense, count_nonzeros};
 use crate::error::{BorrowError, CsrError};
 use crate::layout::Wide;
 use crate::memory::Memory;
+use crate::pattern::Pattern;
+use crate::shared::each;
 use bytemuck::{Pod, cast_slice};
 use fuseline_ir::Format;
 use ndarray::{ArrayBase, Data, Ix2};

@@ -2,8 +2,8 @@
 //! is stored without its zeros while its cells are in a cache, any other is written where it belongs among all cells: what is
 //! sparse in the end takes neither memory nor time for all of them.
 
-use crate::csr::{each, split};
 use crate::dense::count_nonzeros;
+use crate::shared::{each, split};
 use crate::{BufferPool, Dense, MatrixBlock, StoredRows};
 use std::sync::Arc;
 

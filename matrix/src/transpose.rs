@@ -1,8 +1,9 @@
 //! The transpose of a sparse matrix, by counting sorts of ranges of rows.
 
 use crate::buffer::{Buffer, BufferPool};
-use crate::csr::{Csr, even_ranges};
+use crate::csr::Csr;
 use crate::error::CsrError;
+use crate::pattern::even_ranges;
 use crate::run_context::StopListener;
 use fuseline_ir::schedule::product::transposed_ranges;
 use rayon::prelude::*;

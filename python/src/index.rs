@@ -114,9 +114,20 @@ fn whole_mask(array: &Array, keys: &[Bound<'_, PyAny>], place: &Place) -> PyResu
 
 /// All cells of a matrix, row by row, as a column.
 pub(crate) fn flattened(expr: &Expr, place: &Place) -> Expr {
-    let count = Expr::apply_at(HopOp::Shape(ShapeOp::Length), &[expr], place.clone());
-    let one = Expr::value_at(Value::I64(1), place.clone());
+    let [count, one] = extents_of_vector(expr, place);
     Expr::apply_at(HopOp::DataGen(DataGenOp::Matrix), &[expr, &count, &one], place.clone())
+}
+
+/// All cells of a matrix, row by row, as a row.
+pub(crate) fn as_one_row(expr: &Expr, place: &Place) -> Expr {
+    let [count, one] = extents_of_vector(expr, place);
+    Expr::apply_at(HopOp::DataGen(DataGenOp::Matrix), &[expr, &one, &count], place.clone())
+}
+
+/// The number of cells, and one.
+fn extents_of_vector(expr: &Expr, place: &Place) -> [Expr; 2] {
+    let count = Expr::apply_at(HopOp::Shape(ShapeOp::Length), &[expr], place.clone());
+    [count, Expr::value_at(Value::I64(1), place.clone())]
 }
 
 fn without_ellipsis<'py>(array: &Array, keys: Vec<Bound<'py, PyAny>>) -> PyResult<Vec<Bound<'py, PyAny>>> {

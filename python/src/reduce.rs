@@ -5,7 +5,7 @@ use crate::broadcast::{as_matrix, as_scalar, transposed};
 use crate::dtype::DType;
 use crate::{index, jit, numpy, place};
 use fuseline::ir::Value;
-use fuseline::ir::hop::{DataGenOp, Function, HopOp, ShapeOp};
+use fuseline::ir::hop::{Function, HopOp};
 use fuseline::ir::ops::{AggOp, BinaryOp, Direction};
 use fuseline::{Expr, Place};
 use pyo3::exceptions::{PyRuntimeWarning, PyValueError};
@@ -87,7 +87,7 @@ impl Array {
         let rows = match (self.rank, axes.direction) {
             (2, Some(Direction::Row)) => self.expr.clone(),
             (2, Some(Direction::Col)) => transposed(&self.expr, place),
-            (2, _) => as_one_row(&self.expr, place),
+            (2, _) => index::as_one_row(&self.expr, place),
             _ => transposed(&as_matrix(&self.expr, place), place),
         };
         let value = |value: Value| Expr::value_at(value, place.clone());
@@ -149,13 +149,6 @@ impl Array {
         }
         Ok(())
     }
-}
-
-/// All cells of a matrix, row by row, as a row.
-fn as_one_row(expr: &Expr, place: &Place) -> Expr {
-    let count = Expr::apply_at(HopOp::Shape(ShapeOp::Length), &[expr], place.clone());
-    let one = Expr::value_at(Value::I64(1), place.clone());
-    Expr::apply_at(HopOp::DataGen(DataGenOp::Matrix), &[expr, &one, &count], place.clone())
 }
 
 /// The position of an axis that may count from the last one.

@@ -56,17 +56,18 @@ pub fn matmul(
     })
 }
 
-/// The product, if one of the two selects rows or columns of the other one.
+/// The product, if the left side selects rows, or the right one columns of a dense matrix.
 fn selection(context: &KernelContext<'_>, left: &MatrixBlock, right: &MatrixBlock) -> Option<MatrixBlock> {
     if let Layout::Sparse(selector) = left.layout()
         && let Some(rows) = selection::rows(context, &selector, right)
     {
         return Some(rows);
     }
-    let Layout::Sparse(selector) = right.layout() else { return None };
-    match left.layout() {
-        Layout::Dense(left) => selection::columns(context, &left, &selector).map(MatrixBlock::from),
-        Layout::Sparse(left) => selection::sparse_columns(context, &left, &selector).map(MatrixBlock::from),
+    match (left.layout(), right.layout()) {
+        (Layout::Dense(left), Layout::Sparse(selector)) => {
+            selection::columns(context, &left, &selector).map(MatrixBlock::from)
+        }
+        _ => None,
     }
 }
 

@@ -1,9 +1,9 @@
 //! Products with matrices that select rows or columns of the other one: they have a single 1 for each row, or column, of the product.
 //! Cells are copied, as a sum of one product has them: a zero is no negative one.
 
-use crate::blocks::{average_row, block_rows, build_csr, fill_blocks, on_threads_for, row_ranges};
-use crate::{KernelContext, push_nonzero};
-use fuseline_matrix::{Csr, CsrRows, Dense, Layout, MatrixBlock, SparseRow, count_nonzeros};
+use crate::KernelContext;
+use crate::blocks::{average_row, block_rows, fill_blocks, on_threads_for, row_ranges};
+use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock, SparseRow, count_nonzeros};
 use std::ops::Range;
 
 /// The rows that the left side of a product selects, in the order of the product's, if that is what it does.
@@ -23,7 +23,7 @@ fn selected_columns(selector: &Csr) -> Option<Vec<u32>> {
     for i in 0..selector.rows() {
         selector.row(i).0.iter().for_each(|&j| selected[j as usize] = i as u32);
     }
-    // As many ones as columns: where one has none, another one has several.
+    // There are as many ones as columns: where one has none, another one has several.
     (!selected.contains(&u32::MAX)).then_some(selected)
 }
 
@@ -84,21 +84,4 @@ pub(super) fn columns(context: &KernelContext<'_>, left: &Dense, selector: &Csr)
         }
     });
     Some(result)
-}
-
-/// The product of a sparse matrix with one on its right that selects columns, each at most once and in their order.
-pub(super) fn sparse_columns(context: &KernelContext<'_>, left: &Csr, selector: &Csr) -> Option<Csr> {
-    let selected = selected_columns(selector).filter(|selected| selected.is_sorted_by(|one, next| one < next))?;
-    let mut places = vec![u32::MAX; selector.rows()];
-    selected.iter().enumerate().for_each(|(place, &j)| places[j as usize] = place as u32);
-    let row = |i: usize, (): &mut (), result: &mut CsrRows| {
-        let (columns, values) = left.row(i);
-        for (&j, &value) in columns.iter().zip(values) {
-            let place = places[j as usize];
-            if place != u32::MAX {
-                push_nonzero(result, place, value);
-            }
-        }
-    };
-    Some(build_csr(context, [left.rows(), selected.len()], average_row(left), || (), row))
 }
