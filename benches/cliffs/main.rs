@@ -20,6 +20,8 @@ mod facts;
 #[path = "../support/host.rs"]
 mod host;
 mod measure;
+#[path = "../support/operators.rs"]
+mod operators;
 #[path = "../support/planned_for.rs"]
 mod planned_for;
 mod predictions;
@@ -34,8 +36,9 @@ use draw::draw;
 use expression::Expression;
 use fuseline::Error;
 use measure::{Care, MODES, Measured, Runner};
+use operators::Prediction;
 use planned_for::PlannedFor;
-use predictions::{Prediction, predictions_text};
+use predictions::predictions_text;
 use report::{Case, Loss, Summary, bugs_text, is_startup, loss_text, losses_text, script_text, times_text, verdict};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -162,8 +165,8 @@ impl Search {
     fn predict(&mut self, name: &str, expression: &Expression) {
         match self.runner.predictions(expression) {
             Ok(predictions) => {
-                predictions.iter().for_each(|prediction| eprintln!("  {name} {}", prediction.text()));
-                self.predictions.extend(predictions);
+                predictions.iter().for_each(|(mode, prediction)| eprintln!("  {name} {}", prediction.text(mode)));
+                self.predictions.extend(predictions.into_iter().map(|(_, prediction)| prediction));
             }
             Err(error) => self.bug(name, expression, &error.render(false)),
         }

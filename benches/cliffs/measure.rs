@@ -3,13 +3,12 @@
 use crate::conditions::{self, assert_equal_conditions};
 use crate::data::Data;
 use crate::expression::Expression;
-use crate::predictions::Prediction;
+use crate::operators::{self, Prediction, operators_of};
 use crate::rounds::{Contender, Times, in_turn};
 use crate::values::difference;
 use fuseline::ir::DataType;
 use fuseline::{
-    BackendKind, CompileOptions, CompileStage, Error, ExplainStage, Machine, Mode, PreparedScript, ScriptInterface,
-    Session, StagePrinter, Statistics, Variables,
+    BackendKind, CompileOptions, Error, Machine, Mode, PreparedScript, ScriptInterface, Session, Variables,
 };
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
@@ -44,8 +43,6 @@ const DECIDING_ROUNDS: usize = 9;
 /// Rounds that decide where runs are shorter than this.
 const SHORT_SECONDS: f64 = 0.002;
 const ROUNDS_OF_SHORT: usize = 31;
-/// Runs whose statistics are added up.
-const ROUNDS_OF_STATISTICS: u32 = 15;
 /// Runs whose operators are held against what was expected of them.
 const ROUNDS_OF_PREDICTIONS: u32 = 5;
 
@@ -140,7 +137,7 @@ impl Runner {
             let is_cut = values.is_none();
             // Gen runs again in any case: the first to run finds its inputs and all memory cold.
             let is_known = is_cut || first_seconds > LONG_SECONDS && *mode != GEN;
-            let seconds = if is_known { first_seconds } else { second_run(&mut script) };
+            let seconds = if is_known { first_seconds } else { warm_run(&mut script) };
             runs.push(Run { mode, script, seconds, is_cut });
             match (&reference, values) {
                 (Some((other, expected)), Some(values)) => {
@@ -163,58 +160,26 @@ impl Runner {
     }
 
     /// What the operators of Gen and Base, which between them have every kind, took and were expected to take.
-    pub(crate) fn predictions(&mut self, expression: &Expression) -> Result<Vec<Prediction>, Error> {
+    pub(crate) fn predictions(&mut self, expression: &Expression) -> Result<Vec<(&'static str, Prediction)>, Error> {
         let mut predictions = Vec::new();
         for (mode, session) in self.sessions.iter().filter(|(mode, _)| [GEN, BASE].contains(mode)) {
             let mut script = prepared(session, &mut self.data, expression)?;
             script.execute(&mut std::io::sink())?;
-            predictions.extend(operators_of(mode, &mut script, ROUNDS_OF_PREDICTIONS)?);
+            let operators = operators_of(&mut script, ROUNDS_OF_PREDICTIONS)?;
+            predictions.extend(operators.into_iter().map(|operator| (*mode, operator)));
         }
         Ok(predictions)
     }
 
     /// The plan of Gen, and what the operators of every mode took and were expected to take.
     pub(crate) fn explanation(&mut self, expression: &Expression) -> Result<String, Error> {
-        let mut printer = StagePrinter::new(ExplainStage::Plan);
-        let mut operators = String::new();
+        let mut text = String::new();
         for (mode, session) in &self.sessions {
             let mut script = prepared(session, &mut self.data, expression)?;
-            let mut observe = |stage: CompileStage<'_>| {
-                if *mode == GEN {
-                    printer.observe(&stage);
-                }
-            };
-            script.execute_observed(&mut std::io::sink(), &mut observe)?;
-            operators.push_str(&operators_text(mode, operators_of(mode, &mut script, ROUNDS_OF_STATISTICS)?));
+            text.push_str(&operators::explanation(mode, &mut script, *mode == GEN)?);
         }
-        Ok(printer.take() + &operators)
+        Ok(text)
     }
-}
-
-/// The operators of a script that ran before, with what they take in a run: the mean of so many.
-fn operators_of(mode: &'static str, script: &mut PreparedScript<'_>, rounds: u32) -> Result<Vec<Prediction>, Error> {
-    let mut statistics = Statistics::default();
-    for _ in 0..rounds {
-        statistics.merge(script.execute(&mut std::io::sink())?.statistics);
-    }
-    let in_a_run = |seconds: f64| seconds / f64::from(rounds);
-    let operators = statistics.heavy_hitters.into_iter().map(|(operator, hitter)| Prediction {
-        mode,
-        operator,
-        measured: in_a_run(hitter.seconds),
-        predicted: in_a_run(hitter.predicted_seconds),
-    });
-    Ok(operators.collect())
-}
-
-/// What the operators of a mode took in a run, the longest first.
-fn operators_text(mode: &str, mut operators: Vec<Prediction>) -> String {
-    operators.sort_by(|one, other| other.measured.total_cmp(&one.measured));
-    let mut text = format!("  operators of {mode} in a run:\n");
-    for Prediction { operator, measured, predicted, .. } in operators {
-        text.push_str(&format!("    {operator}: {:.0} us, predicted {:.0} us\n", 1e6 * measured, 1e6 * predicted));
-    }
-    text
 }
 
 /// The script of an expression with its inputs.
@@ -253,11 +218,15 @@ fn first_run(session: &Session, script: &mut PreparedScript<'_>) -> Result<(f64,
     }
 }
 
-/// The seconds of a run that compiles nothing.
-fn second_run(script: &mut PreparedScript<'_>) -> f64 {
-    let start = Instant::now();
-    run_again(script);
-    start.elapsed().as_secs_f64()
+/// The seconds of a run that compiles nothing, the shorter one of two: what interrupts a run is not to exclude a mode from
+/// the rounds.
+fn warm_run(script: &mut PreparedScript<'_>) -> f64 {
+    let mut seconds = || {
+        let start = Instant::now();
+        run_again(script);
+        start.elapsed().as_secs_f64()
+    };
+    seconds().min(seconds())
 }
 
 fn run_again(script: &mut PreparedScript<'_>) {

@@ -3,22 +3,13 @@
 //! A plan is chosen by comparing costs, so it does no harm where all operators take one and a half times as long as expected;
 //! it does where those of one kind do, and those of another less.
 
+use crate::operators::Prediction;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// What an operator took in a run of a mode, and what was expected, in seconds.
-#[derive(Clone, Debug)]
-pub(crate) struct Prediction {
-    pub(crate) mode: &'static str,
-    /// The operator as statistics name it: the kind of a basic operator, the template of a fused one.
-    pub(crate) operator: String,
-    pub(crate) measured: f64,
-    pub(crate) predicted: f64,
-}
-
 impl Prediction {
-    pub(crate) fn text(&self) -> String {
-        let Prediction { mode, operator, measured, predicted } = self;
+    pub(crate) fn text(&self, mode: &str) -> String {
+        let Prediction { operator, measured, predicted } = self;
         format!("{mode} {operator}: {:.1} us, predicted {:.1} us", 1e6 * measured, 1e6 * predicted)
     }
 

@@ -1,10 +1,10 @@
 //! Expressions over sparse matrices that people run, in every mode: `./x bench sparse [--rounds N] [--only TEXT]
-//! [--kept-apart] [--python PATH] [--calibrate | --machine FILE]`.
+//! [--explain] [--kept-apart] [--python PATH] [--calibrate | --machine FILE]`.
 //!
 //! All modes run in turn, with loops written by hand where there are some, and with `SciPy` where there is a Python
 //! that has it; their values are compared. Expressions that are kept apart, a third, are counted but not shown by name:
 //! prices and code are not to be fitted to these. `--kept-apart` shows them, and `--only` those whose name contains a
-//! text. Values that differ make the exit status 1. Plans are for a typical machine, or with `--calibrate` for this one
+//! text; `--explain` adds the plans of all modes and the times of their operators, measured and expected. Values that differ make the exit status 1. Plans are for a typical machine, or with `--calibrate` for this one
 //! as it is measured first.
 
 #[path = "../paper/by_hand/mod.rs"]
@@ -19,6 +19,8 @@ mod loops;
 #[path = "../support/loops_by_hand.rs"]
 mod loops_by_hand;
 mod measure;
+#[path = "../support/operators.rs"]
+mod operators;
 #[path = "../support/planned_for.rs"]
 mod planned_for;
 #[path = "../paper/rounds.rs"]
@@ -32,15 +34,19 @@ use conditions::assert_equal_conditions;
 use data::Data;
 use fuseline::Error;
 use loops::LOOPS;
-use measure::{Measured, measure, names, sessions};
+use measure::{Measured, explanation, measure, names, sessions};
 use planned_for::PlannedFor;
 use scipy::SciPy;
 use std::process::ExitCode;
 use suite::{Case, SUITE};
 
+/// The median of so many ratios, each with a spread of some percent, is sure to one percent.
+const ROUNDS: usize = 101;
+
 struct Options {
     rounds: usize,
     only: Option<String>,
+    explains: bool,
     shows_kept_apart: bool,
     python: Option<String>,
     planned_for: PlannedFor,
@@ -49,7 +55,8 @@ struct Options {
 impl Options {
     fn parse(arguments: &[String]) -> Result<Options, String> {
         let planned_for = PlannedFor::Typical;
-        let mut options = Options { rounds: 9, only: None, shows_kept_apart: false, python: None, planned_for };
+        let mut options =
+            Options { rounds: ROUNDS, only: None, explains: false, shows_kept_apart: false, python: None, planned_for };
         let mut arguments = arguments.iter().map(String::as_str);
         while let Some(argument) = arguments.next() {
             let mut value = || arguments.next().ok_or(format!("{argument} needs a value"));
@@ -60,6 +67,7 @@ impl Options {
                     options.rounds = rounds.ok_or(format!("{text} is no number of rounds"))?;
                 }
                 "--only" => options.only = Some(value()?.to_owned()),
+                "--explain" => options.explains = true,
                 "--kept-apart" => options.shows_kept_apart = true,
                 "--python" => options.python = Some(value()?.to_owned()),
                 "--calibrate" => options.planned_for = PlannedFor::Calibrated,
@@ -114,6 +122,9 @@ fn run(options: &Options) -> Result<bool, String> {
                 .map_err(|error| format!("{}: {error}", case.name))?;
             if !case.is_kept_apart() || options.shows_kept_apart {
                 print_line(&format!("{}: {}", collection.name, case.name), &result);
+                if options.explains {
+                    println!("\n{}", explanation(&sessions, collection, case, &data).map_err(rendered)?);
+                }
             }
             results.push(result);
         }

@@ -3,6 +3,7 @@
 use crate::conditions;
 use crate::data::Data;
 use crate::loops::{self, Loop};
+use crate::operators;
 use crate::rounds::{Contender, Times, in_turn};
 use crate::scipy::SciPy;
 use crate::suite::{Case, Collection};
@@ -69,14 +70,15 @@ impl Measured {
 struct Side<'a> {
     contender: Contender<'a>,
     value: Option<MatrixBlock>,
-    /// What the second run takes.
+    /// What the shorter one of the second and the third run takes: what interrupts a run is not to exclude a mode from the
+    /// rounds.
     warm: f64,
 }
 
 impl<'a> Side<'a> {
     /// One who ran once.
     fn new(mut contender: Contender<'a>, value: Option<MatrixBlock>) -> Self {
-        let warm = (contender.seconds)();
+        let warm = (contender.seconds)().min((contender.seconds)());
         Side { contender, value, warm }
     }
 
@@ -125,6 +127,21 @@ pub(crate) fn measure(
         are_equal,
         is_kept_apart: case.is_kept_apart(),
     })
+}
+
+/// The plans of all modes, and what their operators took and were expected to take.
+pub(crate) fn explanation(
+    sessions: &[Session],
+    collection: &Collection,
+    case: &Case,
+    data: &Data,
+) -> Result<String, Error> {
+    let mut text = String::new();
+    for (session, &(name, _)) in sessions.iter().zip(MODES) {
+        let mut script = prepare(session, collection, case, data)?;
+        text.push_str(&operators::explanation(name, &mut script, true)?);
+    }
+    Ok(text)
 }
 
 fn prepare<'s>(
