@@ -8,6 +8,7 @@ use crate::error::{BorrowError, CsrError};
 use crate::growing::Growing;
 use crate::memory::Memory;
 use crate::nan::NanWatch;
+use crate::nonzero_bits::count_nonzeros_of_rows;
 use crate::pattern::{Pattern, all_are_columns, check_positions};
 use crate::run_context::StopListener;
 use crate::shared::{copy_in, each, split};
@@ -441,10 +442,9 @@ impl Csr {
         // Where memory lies is found out once, and not for each row.
         let (offsets, all_columns, all_values) = (self.row_offsets(), self.columns(), self.values());
         let lengths = |block: usize, out: &mut [usize]| {
-            let rows = offsets[ranges[block].start..=ranges[block].end].windows(2);
-            for (length, bounds) in out.iter_mut().zip(rows) {
-                *length = count_nonzeros(&all_values[bounds[0]..bounds[1]]);
-            }
+            count_nonzeros_of_rows(&offsets[ranges[block].start..=ranges[block].end], all_values, |row, kept| {
+                out[row] = kept;
+            });
         };
         let fill = |block: usize, columns: &mut [u32], values: &mut [f64]| {
             let positions = offsets[ranges[block].start]..offsets[ranges[block].end];

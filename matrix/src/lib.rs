@@ -21,6 +21,7 @@ mod layout;
 mod memory;
 mod nan;
 mod narrow;
+mod nonzero_bits;
 mod pattern;
 mod refusal;
 pub mod run_context;

@@ -1,6 +1,7 @@
 //! The stored positions of one row of a sparse matrix: laid out among all its cells, freed of zeros, or joined with those of
 //! another one.
 
+use fuseline_vecprims::{Isa, primitives};
 use std::ops::Range;
 
 /// Cells of rows that are filled at a time: 16 KiB, which the nearest cache holds.
@@ -49,19 +50,10 @@ impl SparseRow<'_> {
         }
     }
 
-    /// Writes those positions whose value is not zero, as long as there is room; how many these are.
+    /// Writes those positions whose value is not zero, as long as there is room; how many these are. What lies behind them may be
+    /// overwritten.
     pub fn write_nonzeros(self, columns: &mut [u32], values: &mut [f64]) -> usize {
-        let columns = &mut columns[..values.len()];
-        let mut kept = 0;
-        for (&column, &value) in self.columns.iter().zip(self.values) {
-            if kept == values.len() {
-                break;
-            }
-            // A zero is overwritten by what comes next: no branch has to foresee it.
-            (columns[kept], values[kept]) = (column, value);
-            kept += usize::from(value != 0.0);
-        }
-        kept
+        primitives(Isa::detect()).keep_nonzeros(self.columns, self.values, columns, values)
     }
 
     /// Writes the cells of both rows wherever one of them has a position; how many positions that are. There must be room for

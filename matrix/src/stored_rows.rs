@@ -1,6 +1,7 @@
 //! Rows of a sparse result, block by block: each block has room for the most non-zeros that its rows may have, in memory of a
 //! pool, and the matrix is put together of what there is.
 
+use crate::nonzero_bits::count_nonzeros_of_rows;
 use crate::{Buffer, BufferPool, Csr, SparseRow};
 use fuseline_vecprims::{Isa, primitives};
 use std::sync::Arc;
@@ -69,15 +70,15 @@ impl StoredRows {
     /// Stores the cells of rows that are not zero, behind those of the rows that have some: each row has the positions
     /// between two offsets, and `number` says which row it is.
     pub fn store(&mut self, number: impl Fn(usize) -> usize, offsets: &[usize], cells: SparseRow<'_>) {
-        let (columns, values) = (&mut self.columns[..], &mut self.values[..]);
-        for (r, bounds) in offsets.windows(2).enumerate() {
-            if bounds[0] < bounds[1] {
-                let row = cells.part(bounds[0]..bounds[1]);
-                let kept = row.write_nonzeros(&mut columns[self.count..], &mut values[self.count..]);
-                self.lengths[number(r)] = kept;
-                self.count += kept;
-            }
+        let Some((&first, &last)) = offsets.first().zip(offsets.last()) else { return };
+        let (columns, values) = self.room();
+        let kept = cells.part(first..last).write_nonzeros(columns, values);
+        if kept == last - first {
+            offsets.windows(2).enumerate().for_each(|(r, row)| self.lengths[number(r)] = row[1] - row[0]);
+        } else {
+            count_nonzeros_of_rows(offsets, cells.values, |r, length| self.lengths[number(r)] = length);
         }
+        self.count += kept;
     }
 
     /// The matrix of the rows of all blocks, in memory of a pool. Inside of a rayon pool, its threads put it together.

@@ -34,7 +34,7 @@ const ORDERS: &[Order] = &[
     Order {
         folder: "matrix/src",
         path: "",
-        modules: "affinity error borrowed budget refusal run_context growing memory buffer shared nan dense sparse_row pattern csr columns stored_rows layout narrow block \
+        modules: "affinity error borrowed budget refusal run_context growing memory buffer shared nan dense nonzero_bits sparse_row pattern csr columns stored_rows layout narrow block \
                   suited collected strips transpose frame io",
     },
     Order {

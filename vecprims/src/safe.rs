@@ -83,6 +83,33 @@ impl Primitives {
         kept
     }
 
+    /// Writes a bit for each value that is not zero (NaN is not), the first one's last, in words of 64; what is left of the last
+    /// word is zero.
+    pub fn nonzero_bits(&self, values: &[f64], words: &mut [u64]) {
+        assert!(words.len() >= values.len().div_ceil(64), "a bit for each value");
+        // SAFETY: the values are live, the words are borrowed exclusively and have a bit for each, and the table is this machine's.
+        unsafe { (self.nonzero_bits)(values.len(), values.as_ptr(), words.as_mut_ptr()) }
+    }
+
+    /// Copies the positions whose values are not zero, their columns and values, one behind the other, as long as there is room for
+    /// both; how many these are. What lies behind them may be overwritten.
+    pub fn keep_nonzeros(
+        &self,
+        columns: &[u32],
+        values: &[f64],
+        columns_out: &mut [u32],
+        values_out: &mut [f64],
+    ) -> usize {
+        assert_eq!(columns.len(), values.len(), "a column for each value");
+        let (room, mut kept) = (columns_out.len().min(values_out.len()), 0);
+        let (columns, from, columns_out, to) =
+            (columns.as_ptr(), values.as_ptr(), columns_out.as_mut_ptr(), values_out.as_mut_ptr());
+        // SAFETY: there are as many columns as values, and as much of both as there is room for, borrowed exclusively, and the table
+        // is this machine's.
+        unsafe { (self.keep_nonzeros)(values.len(), columns, from, room, columns_out, to, &mut kept) };
+        kept
+    }
+
     /// `out[r, i] = op(a[r, i])` for `rows` rows of `len` values.
     pub fn unary(&self, op: UnaryOp, rows: usize, len: usize, a: Tile<'_>, mut out: TileMut<'_>) {
         let (a_values, out_values) = (a.covering(rows, len), out.covering(rows, len));

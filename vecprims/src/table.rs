@@ -35,6 +35,10 @@ pub struct Primitives {
     pub(crate) dot_u8: NarrowDotFn<u8>,
     /// For formats alone.
     pub(crate) compress: CompressFn,
+    /// For formats alone.
+    pub(crate) nonzero_bits: NonzeroBitsFn,
+    /// For formats alone.
+    pub(crate) keep_nonzeros: KeepNonzerosFn,
     /// For what safe methods check alone.
     pub(crate) largest_column: LargestColumnFn,
     /// For who checks positions alone.
@@ -80,6 +84,20 @@ pub(crate) type CompressFn = unsafe extern "C" fn(
     room: usize,
     columns: *mut u32,
     values: *mut f64,
+    kept: *mut usize,
+);
+
+/// A bit for each value that is not zero.
+pub(crate) type NonzeroBitsFn = unsafe extern "C" fn(count: usize, values: *const f64, words: *mut u64);
+
+/// The stored positions whose values are not zero, and how many they are.
+pub(crate) type KeepNonzerosFn = unsafe extern "C" fn(
+    count: usize,
+    columns: *const u32,
+    values: *const f64,
+    room: usize,
+    columns_out: *mut u32,
+    values_out: *mut f64,
     kept: *mut usize,
 );
 
@@ -133,6 +151,18 @@ macro_rules! define_isa {
                 (len: usize, cells: *const f64, room: usize, columns: *mut u32, values: *mut f64, kept: *mut usize)
                 *kept = positions::compress::<V>(len, cells, room, columns, values)
             );
+            define_wrapper!(
+                $features nonzero_bits [] (count: usize, values: *const f64, words: *mut u64)
+                positions::nonzero_bits::<V>(count, values, words)
+            );
+            define_wrapper!(
+                $features keep_nonzeros []
+                (
+                    count: usize, columns: *const u32, values: *const f64,
+                    room: usize, columns_out: *mut u32, values_out: *mut f64, kept: *mut usize
+                )
+                *kept = positions::keep_nonzeros::<V>(count, columns, values, room, columns_out, values_out)
+            );
             define_math!($register, $lanes, $features);
 
             pub(super) static PRIMITIVES: Primitives = Primitives {
@@ -154,6 +184,8 @@ macro_rules! define_isa {
                 dot_i32: narrow_dot::<i32>,
                 dot_u8: narrow_dot::<u8>,
                 compress,
+                nonzero_bits,
+                keep_nonzeros,
                 largest_column,
                 descents,
                 vect_mat_mult,

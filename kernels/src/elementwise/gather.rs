@@ -59,7 +59,10 @@ impl<'a> Gather<'a> {
         match self {
             Gather::Scalar(_) => {}
             Gather::Column(dense) => primitives.segment_spread(offsets, Tile::new(&dense.values()[rows], 1), out),
-            Gather::Row(dense) => primitives.sparse_gather(offsets, columns, Tile::new(dense.values(), 0), out),
+            // The same values for all rows, which are one then.
+            Gather::Row(dense) => {
+                primitives.sparse_gather(&[first, first + len], columns, Tile::new(dense.values(), 0), out);
+            }
             Gather::Dense(dense) => {
                 let cells = &dense.values()[rows.start * dense.cols()..rows.end * dense.cols()];
                 primitives.sparse_gather(offsets, columns, Tile::new(cells, dense.cols()), out);

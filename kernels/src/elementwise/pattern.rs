@@ -13,7 +13,7 @@ use fuseline_vecprims::Operand as VectorOperand;
 use std::ops::Range;
 
 /// Non-zeros that are evaluated at a time: cells, gathered cells and results stay in the first caches.
-const RUN: usize = 1 << 11;
+const RUN: usize = 1 << 12;
 
 /// Evaluates at the non-zeros of `pattern`, given their values and the cells of the other operands there.
 pub(super) fn over_pattern<const N: usize>(
@@ -105,53 +105,7 @@ fn without_zeros(context: &KernelContext<'_>, csr: Csr, has_zeros: bool) -> Csr 
     if !has_zeros {
         return csr;
     }
-    let blocks = row_blocks(&csr);
-    let heights: Vec<usize> = blocks.iter().map(Range::len).collect();
-    let (row_offsets, columns, values) = (csr.row_offsets(), csr.columns(), csr.values());
-    on_threads_for(context, blocks.len(), || {
-        Csr::build_in(
-            context.buffers,
-            csr.cols(),
-            &heights,
-            |block, lengths| {
-                let offsets = &row_offsets[blocks[block].start..=blocks[block].end];
-                count_non_zeros(offsets, values, lengths);
-            },
-            |block, columns_out, values_out| {
-                let positions = row_offsets[blocks[block].start]..row_offsets[blocks[block].end];
-                keep_non_zeros(&columns[positions.clone()], &values[positions], columns_out, values_out);
-            },
-        )
-    })
-}
-
-/// Counts the non-zeros of rows, which lie between the offsets.
-fn count_non_zeros(offsets: &[usize], values: &[f64], lengths: &mut [usize]) {
-    let Some((&first, &last)) = offsets.first().zip(offsets.last()) else { return };
-    // Before each position, and behind the last: where short rows end, nobody could foretell a branch.
-    let mut before = Vec::with_capacity(last - first + 1);
-    let mut count = 0;
-    before.push(count);
-    before.extend(values[first..last].iter().map(|&value| {
-        count += u32::from(value != 0.0);
-        count
-    }));
-    for (length, ends) in lengths.iter_mut().zip(offsets.windows(2)) {
-        *length = (before[ends[1] - first] - before[ends[0] - first]) as usize;
-    }
-}
-
-/// Copies the non-zeros among some values, of which there is room for just as many.
-fn keep_non_zeros(columns: &[u32], values: &[f64], columns_out: &mut [u32], values_out: &mut [f64]) {
-    let (mut kept, most) = (0, values_out.len());
-    // What is not kept is overwritten by what follows: nobody could foretell a branch.
-    for (&column, &value) in columns.iter().zip(values) {
-        if kept == most {
-            break;
-        }
-        (columns_out[kept], values_out[kept]) = (column, value);
-        kept += usize::from(value != 0.0);
-    }
+    on_threads_for(context, csr.nnz().div_ceil(BLOCK_NON_ZEROS), || csr.without_stored_zeros_in(context.buffers))
 }
 
 /// Blocks of rows with equal work.

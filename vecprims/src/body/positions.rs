@@ -167,6 +167,65 @@ pub(crate) unsafe fn compress<V: Vector>(
     kept
 }
 
+/// A bit for each value that is not zero (NaN is not), the first one's last, in words of 64; what is left of the last word is
+/// zero.
+#[inline(always)]
+pub(crate) unsafe fn nonzero_bits<V: Vector>(count: usize, values: *const f64, words: *mut u64) {
+    // SAFETY: passed on to the caller; registers stay within the values.
+    unsafe {
+        for word in 0..count.div_ceil(64) {
+            let (start, mut bits) = (64 * word, 0);
+            let here = (count - start).min(64);
+            let whole = here / V::LANES * V::LANES;
+            for lane in (0..whole).step_by(V::LANES) {
+                bits |= u64::from(V::nonzeros(V::load(values.add(start + lane)))) << lane;
+            }
+            if whole < here {
+                let rest = V::load_first(values.add(start + whole), V::first(here - whole));
+                bits |= u64::from(V::nonzeros(rest)) << whole;
+            }
+            *words.add(word) = bits;
+        }
+    }
+}
+
+/// Copies the positions whose values are not zero, their columns and values, one behind the other, as long as there is room; how
+/// many these are.
+///
+/// Nobody foresees which values are zero: registers are written whole, and what is left out is overwritten.
+#[inline(always)]
+pub(crate) unsafe fn keep_nonzeros<V: Vector>(
+    count: usize,
+    columns: *const u32,
+    values: *const f64,
+    room: usize,
+    columns_out: *mut u32,
+    values_out: *mut f64,
+) -> usize {
+    let (mut position, mut kept) = (0, 0);
+    // SAFETY: passed on to the caller; registers stay within the positions and the room.
+    unsafe {
+        while position + V::LANES <= count && kept + V::LANES <= room {
+            let register = V::load(values.add(position));
+            let bits = V::nonzeros(register);
+            V::compress_beside(register, bits, columns.add(position), columns_out.add(kept), values_out.add(kept));
+            kept += bits.count_ones() as usize;
+            position += V::LANES;
+        }
+        while position < count && kept < room {
+            if position + V::LANES <= count && V::nonzeros(V::load(values.add(position))) == 0 {
+                position += V::LANES;
+                continue;
+            }
+            let value = *values.add(position);
+            (*columns_out.add(kept), *values_out.add(kept)) = (*columns.add(position), value);
+            kept += usize::from(value != 0.0);
+            position += 1;
+        }
+    }
+    kept
+}
+
 /// The products of two values of each position, added up over every row (rule 3).
 #[inline(always)]
 pub(crate) unsafe fn dot_product<V: Vector, const N: usize>(a: CsrRows, b: *const f64, out: *mut f64, out_row: usize) {

@@ -31,6 +31,26 @@ const fn chosen_lanes() -> [[u32; 4]; 16] {
     all
 }
 
+/// The lanes that bits name, one behind the other.
+#[inline(always)]
+fn lanes_of(bits: u32) -> __m128i {
+    // SAFETY: four numbers are read, which is what there is for any four bits.
+    unsafe { _mm_loadu_si128((&raw const CHOSEN[bits as usize]).cast()) }
+}
+
+/// The lanes of a register in this order.
+#[inline(always)]
+unsafe fn permuted(values: __m256d, lanes: __m128i) -> __m256d {
+    // SAFETY: the caller has the instruction set.
+    unsafe {
+        // Of each lane, which has two halves of a value.
+        let lanes = _mm256_cvtepu32_epi64(lanes);
+        let halves = _mm256_or_si256(_mm256_slli_epi64::<1>(lanes), _mm256_slli_epi64::<33>(lanes));
+        let halves = _mm256_add_epi64(halves, _mm256_set1_epi64x(1 << 32));
+        _mm256_castsi256_pd(_mm256_permutevar8x32_epi32(_mm256_castpd_si256(values), halves))
+    }
+}
+
 /// The mask of the first `count` of 4 lanes.
 #[inline(always)]
 unsafe fn first_of_four(count: usize) -> __m256i {
@@ -184,14 +204,15 @@ impl Vector for Avx2 {
         fn nonzeros(x: Self) -> u32 =
             _mm256_movemask_pd(_mm256_cmp_pd::<_CMP_NEQ_UQ>(x.0, _mm256_setzero_pd())) as u32;
         fn compress(x: Self, bits: u32, first: u32, columns: *mut u32, values: *mut f64) = {
-            let lanes = _mm_loadu_si128((&raw const CHOSEN[bits as usize]).cast());
+            let lanes = lanes_of(bits);
             _mm_storeu_si128(columns.cast(), _mm_add_epi32(_mm_set1_epi32(first as i32), lanes));
-            // Of each lane, which has two halves of a value.
-            let lanes = _mm256_cvtepu32_epi64(lanes);
-            let halves = _mm256_or_si256(_mm256_slli_epi64::<1>(lanes), _mm256_slli_epi64::<33>(lanes));
-            let halves = _mm256_add_epi64(halves, _mm256_set1_epi64x(1 << 32));
-            let chosen = _mm256_permutevar8x32_epi32(_mm256_castpd_si256(x.0), halves);
-            _mm256_storeu_si256(values.cast(), chosen);
+            _mm256_storeu_pd(values, permuted(x.0, lanes));
+        };
+        fn compress_beside(x: Self, bits: u32, beside: *const u32, columns: *mut u32, values: *mut f64) = {
+            let lanes = lanes_of(bits);
+            let beside = _mm_castsi128_ps(_mm_loadu_si128(beside.cast()));
+            _mm_storeu_si128(columns.cast(), _mm_castps_si128(_mm_permutevar_ps(beside, lanes)));
+            _mm256_storeu_pd(values, permuted(x.0, lanes));
         };
         fn mul_add(x: Self, y: Self, addend: Self) -> Self = Avx2(_mm256_fmadd_pd(x.0, y.0, addend.0));
         // The instruction yields its second operand on ties and for NaN; only a NaN in the first is missing.

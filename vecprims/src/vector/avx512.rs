@@ -144,6 +144,11 @@ impl Vector for Avx512 {
             _mm256_storeu_si256(columns.cast(), _mm256_maskz_compress_epi32(bits as __mmask8, lanes));
             _mm512_storeu_pd(values, _mm512_maskz_compress_pd(bits as __mmask8, x.0));
         };
+        fn compress_beside(x: Self, bits: u32, beside: *const u32, columns: *mut u32, values: *mut f64) = {
+            let beside = _mm256_loadu_si256(beside.cast());
+            _mm256_storeu_si256(columns.cast(), _mm256_maskz_compress_epi32(bits as __mmask8, beside));
+            _mm512_storeu_pd(values, _mm512_maskz_compress_pd(bits as __mmask8, x.0));
+        };
         fn add(x: Self, y: Self) -> Self = Avx512(_mm512_add_pd(x.0, y.0));
         fn sub(x: Self, y: Self) -> Self = Avx512(_mm512_sub_pd(x.0, y.0));
         fn mul(x: Self, y: Self) -> Self = Avx512(_mm512_mul_pd(x.0, y.0));

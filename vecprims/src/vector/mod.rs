@@ -84,6 +84,9 @@ pub(crate) trait Vector: Copy {
     /// Stores the lanes that bits name, one behind the other, and `first` plus their numbers as their columns. There is memory for
     /// `LANES` of both, and what lies behind the stored ones is overwritten.
     unsafe fn compress(x: Self, bits: u32, first: u32, columns: *mut u32, values: *mut f64);
+    /// Stores the lanes that bits name, and what lies beside them at `beside`, one behind the other. There is memory for `LANES` of
+    /// both, and what lies behind the stored ones is overwritten.
+    unsafe fn compress_beside(x: Self, bits: u32, beside: *const u32, columns: *mut u32, values: *mut f64);
     /// `x * y + addend`, rounded once.
     unsafe fn mul_add(x: Self, y: Self, addend: Self) -> Self;
     /// `ops::math::min(x, y)`.

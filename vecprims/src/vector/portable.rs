@@ -69,6 +69,11 @@ impl Vector for Portable {
             (*columns, *values) = (first, x.0[0]);
             (*columns.add(second), *values.add(second)) = (first + 1, x.0[1]);
         };
+        fn compress_beside(x: Self, bits: u32, beside: *const u32, columns: *mut u32, values: *mut f64) = {
+            let second = (bits & 1) as usize;
+            (*columns, *values) = (*beside, x.0[0]);
+            (*columns.add(second), *values.add(second)) = (*beside.add(1), x.0[1]);
+        };
         fn mul_add(x: Self, y: Self, addend: Self) -> Self =
             Portable([x.0[0].mul_add(y.0[0], addend.0[0]), x.0[1].mul_add(y.0[1], addend.0[1])]);
         fn min(x: Self, y: Self) -> Self = Portable([math::min(x.0[0], y.0[0]), math::min(x.0[1], y.0[1])]);

@@ -140,6 +140,51 @@ fn check_compressed(cells: &[f64], expected: &[usize], room: usize) {
 }
 
 #[test]
+fn positions_of_values_that_are_not_zero_are_kept_as_far_as_there_is_room() {
+    for &kind in Kind::ALL {
+        let mut generator = Generator::new(8);
+        let (values, chances) = (generator.values(kind, 150), generator.values(Kind::ALL[0], 150));
+        for len in (0..=70).chain([127, 128, 150]) {
+            for least in [-1.0, 0.5, 0.9, 0.99] {
+                let keeps = |(&value, &chance): (&f64, &f64)| if chance.abs() % 1.0 > least { value } else { -0.0 };
+                let values: Vec<f64> = values[..len].iter().zip(&chances).map(keeps).collect();
+                let nonzeros: Vec<usize> = (0..len).filter(|&position| values[position] != 0.0).collect();
+                check_bits(&values, &nonzeros);
+                for room in [0, nonzeros.len() / 2, nonzeros.len(), nonzeros.len() + 5, len + 40] {
+                    check_kept(&values, &nonzeros[..room.min(nonzeros.len())], room);
+                }
+            }
+        }
+    }
+}
+
+/// A bit for each of these positions alone, on every instruction set; what lies behind the words stays.
+fn check_bits(values: &[f64], nonzeros: &[usize]) {
+    let mut expected = vec![0_u64; values.len().div_ceil(64)];
+    nonzeros.iter().for_each(|position| expected[position / 64] |= 1 << (position % 64));
+    expected.push(u64::MAX);
+    for table in all_primitives() {
+        let mut words = vec![u64::MAX; expected.len()];
+        table.nonzero_bits(values, &mut words);
+        assert_eq!(words, expected, "bits on {} of {values:?}", table.isa());
+    }
+}
+
+/// Keeps positions, of which so many find room, on every instruction set; what lies behind the room stays.
+fn check_kept(values: &[f64], expected: &[usize], room: usize) {
+    let columns: Vec<u32> = (0..values.len()).map(|position| 7 + 3 * position as u32).collect();
+    for table in all_primitives() {
+        let (mut columns_out, mut values_out) = (vec![u32::MAX; room + 1], vec![UNTOUCHED; room + 1]);
+        let kept = table.keep_nonzeros(&columns, values, &mut columns_out[..room], &mut values_out[..room]);
+        let of_positions: Vec<u32> = expected.iter().map(|&position| columns[position]).collect();
+        assert_eq!(columns_out[..kept], of_positions, "columns on {} of {values:?}", table.isa());
+        let of_positions: Vec<f64> = expected.iter().map(|&position| values[position]).collect();
+        assert_same(&values_out[..kept], &of_positions, || format!("values on {}", table.isa()));
+        assert_eq!((columns_out[room], values_out[room].to_bits()), (u32::MAX, UNTOUCHED.to_bits()), "{}", table.isa());
+    }
+}
+
+#[test]
 fn descents_are_counted_across_registers_and_parts() {
     for len in (0..=70).chain([1 << 20, (1 << 20) + 3]) {
         for ascending in [1, 5, 1024] {
