@@ -131,6 +131,16 @@ impl Scheduled {
         self.meets_matrices || !crosses_rows
     }
 
+    /// Whether rows matter only for their values, which are given to non-zeros.
+    pub(super) fn gives_values_alone(&self) -> bool {
+        !self.meets_matrices && matches!(self.schedule.flow, Flow::Cells | Flow::Values)
+    }
+
+    /// Whether columns matter only for their values, which are looked up.
+    pub(super) fn looks_up_alone(&self) -> bool {
+        !self.meets_matrices && matches!(self.schedule.flow, Flow::Cells | Flow::Values)
+    }
+
     /// Whether each cell or non-zero has one of the output.
     pub(super) fn stores_cells(&self) -> bool {
         self.schedule.flow == Flow::Cells

@@ -114,6 +114,12 @@ impl Work {
         self.stored_rows += rows.min(non_zeros);
     }
 
+    /// Counts so many vectors of values of rows that are each given to the non-zeros of these rows.
+    pub(super) fn count_spread(&mut self, vectors: usize, non_zeros: f64, rows: f64) {
+        self.spread += vectors as f64 * non_zeros;
+        self.spread_rows += vectors as f64 * rows;
+    }
+
     /// Counts what it takes to form the transpose of a sparse matrix: its non-zeros are stored, by themselves where it is not the
     /// result, each in another row than the one before, and all its rows looked at.
     pub(super) fn count_transpose(&mut self, formed: FormedTranspose, is_apart: bool) {

@@ -457,6 +457,43 @@ fn what_makes_zeros_stores_a_pattern_of_its_own() {
     }
 }
 
+/// What is multiplied with a vector of questions loses non-zeros, whether the operator asks itself or another one did.
+#[test]
+fn products_with_questions_store_a_pattern_of_their_own() {
+    let mut d = Dag::default();
+    let (x, c) = (d.sparse("X", 1000, 1000, 10_000), d.read("c", 1, 1000));
+    let half = d.number(0.5);
+    let asked = d.op(BinaryOp::Less, &[c, half]);
+    let (chosen, scaled) = (d.mult(x, asked), d.mult(x, c));
+    let stored =
+        |template, members: &[HopId], inputs: &[HopId]| vector_of(&d.dag, template, members, inputs).work.stored;
+    let cell = Some(TemplateType::Cell);
+    assert_eq!([stored(None, &[chosen], &[x, asked]), stored(cell, &[chosen], &[x, asked])], [10_000.0; 2]);
+    assert_eq!(stored(cell, &[asked, chosen], &[x, c]), 10_000.0);
+    assert_eq!([stored(None, &[scaled], &[x, c]), stored(cell, &[scaled], &[x, c])], [0.0; 2]);
+}
+
+/// Values of rows are given to non-zeros, which asks for no columns, and those of columns are looked up, which asks for no rows. What a
+/// fused operator looks up it stores nowhere.
+#[test]
+fn vectors_beside_non_zeros_are_given_or_looked_up() {
+    let mut d = Dag::default();
+    let x = d.sparse("X", 1000, 200, 10_000);
+    let (r, c) = (d.read("r", 1000, 1), d.read("c", 1, 200));
+    let (by_row, by_column) = (d.mult(x, r), d.mult(x, c));
+    let both = d.mult(by_row, c);
+    let work = |template, members: &[HopId], inputs: &[HopId]| {
+        let work = vector_of(&d.dag, template, members, inputs).work;
+        [work.non_zeros, work.sparse_rows, work.spread, work.spread_rows]
+    };
+    let cell = Some(TemplateType::Cell);
+    assert_eq!(work(None, &[by_row], &[x, r]), [0.0, 0.35 * 1000.0, 10_000.0, 1000.0]);
+    assert_eq!(work(cell, &[by_row], &[x, r]), [0.0, 0.35 * 1000.0, 10_000.0, 1000.0]);
+    assert_eq!(work(None, &[by_column], &[x, c]), [10_000.0, 0.0, 0.0, 0.0]);
+    assert_eq!(work(cell, &[by_column], &[x, c]), [7500.0, 0.0, 0.0, 0.0]);
+    assert_eq!(work(cell, &[by_row, both], &[x, r, c]), [7500.0, 0.35 * 1000.0, 10_000.0, 1000.0]);
+}
+
 /// What an operator reads has the same price whether it is the transpose of something or was read.
 #[test]
 fn transposed_sides_that_were_stored_are_fetched_from() {
@@ -470,7 +507,7 @@ fn transposed_sides_that_were_stored_are_fetched_from() {
         let vector = vector_of(&d.dag, Some(TemplateType::Row), &[product, scaled], &[x, right, u]);
         (vector.inputs[1].lines, vector.work.non_zeros)
     });
-    assert_eq!(priced, [(2000.0 * (1.0 + 0.3 / 8.0 * 1.0), 2000.0); 2]);
+    assert_eq!(priced, [(2000.0 * (1.0 + 0.3 / 8.0 * 1.0), 0.9 * 2000.0); 2]);
 }
 
 /// What has another value than zero elsewhere is computed for the non-zeros, and these are brought to their places then.
@@ -619,8 +656,8 @@ fn rows_of_sparse_matrices_are_begun_where_they_lie() {
     let (wide, by_vector) = (d.matmul(transposed, w), d.matmul(x, v));
     let (sums, all) = (d.op((AggOp::Sum, Direction::Row), &[x]), d.sum(x));
     let rows = |root: HopId, inputs: &[HopId]| vector_of(&d.dag, None, &[root], inputs).work.sparse_rows;
-    assert_eq!(rows(wide, &[transposed, w]), 750.0);
-    assert_eq!([rows(by_vector, &[x, v]), rows(sums, &[x]), rows(all, &[x])], [750.0, 500.0, 0.0]);
+    assert_eq!(rows(wide, &[transposed, w]), 550.0);
+    assert_eq!([rows(by_vector, &[x, v]), rows(sums, &[x]), rows(all, &[x])], [550.0, 500.0, 0.0]);
 }
 
 /// A non-zero fetches the row of a wide right side in its column, or adds to that of sums: lines are read, or read and written.
@@ -679,7 +716,7 @@ fn products_of_sparse_matrices_begin_rows_for_non_zeros() {
     let (x, y) = (d.sparse("X", 200, 100, 2000), d.sparse("Y", 100, 50, 500));
     let product = d.matmul(x, y);
     let work = vector_of(&d.dag, None, &[product], &[x, y]).work;
-    assert_eq!((work.sparse_rows, work.non_zeros), (0.75 * (200.0 + 100.0) + 2000.0, 2000.0 + 500.0 + 2000.0 * 5.0));
+    assert_eq!((work.sparse_rows, work.non_zeros), (0.55 * (200.0 + 100.0) + 2000.0, 2000.0 + 500.0 + 2000.0 * 5.0));
 }
 
 /// And fetches a row of a dense one, if that is wide.

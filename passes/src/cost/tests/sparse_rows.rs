@@ -201,13 +201,14 @@ fn row_operators_visit_non_zeros_where_something_asks_for_columns() {
         let v = d.read("v", COLS, 1);
         d.matmul(scaled, v)
     };
-    assert_eq!(visited(times_vector), NON_ZEROS as f64);
+    // What is looked up is taken in at once.
+    assert_eq!(visited(times_vector), 0.9 * NON_ZEROS as f64);
     let beside_vector: Chain = |d, scaled| {
         let w = d.read("w", 1, COLS);
         let both = d.mult(scaled, w);
         d.op((AggOp::Sum, Direction::Row), &[both])
     };
-    assert_eq!(visited(beside_vector), NON_ZEROS as f64);
+    assert_eq!(visited(beside_vector), 0.9 * NON_ZEROS as f64);
 }
 
 /// Rows of two sparse matrices that meet, or are joined, cost more than their visits, whether a fused operator combines them or

@@ -22,9 +22,9 @@ use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::ops::Direction;
 use smallvec::SmallVec;
 
-/// What starting a sparse row costs a single product or aggregation, relative to the machine's `sparse.row`, which was
-/// measured with two products per row. Fitted.
-const SINGLE_USE_ROW_START: f64 = 0.75;
+/// What starting a sparse row costs a single product, relative to the machine's `sparse.row`, which was measured with two products
+/// per row: hardly more than an aggregation of its values. Fitted.
+const SINGLE_USE_ROW_START: f64 = 0.55;
 
 /// What starting a run costs for one of several short rows that a basic operator takes side by side, relative to the
 /// machine's `start.run`. Fitted.

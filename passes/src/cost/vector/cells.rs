@@ -2,8 +2,9 @@
 //! non-zeros of several inputs.
 
 use super::{
-    BASIC_BLOCK_CELLS, COMPACT_IN_MOVES, CostVector, InputRead, MOST_REPEATED_VALUES, SCATTER_IN_MOVES,
-    expected_output_bytes, has_all_non_zeros_of, is_narrow, makes_zeros, matrices, non_zeros,
+    BASIC_BLOCK_CELLS, COMPACT_IN_MOVES, CostVector, InputRead, LOOKED_UP_VISIT, MOST_REPEATED_VALUES,
+    SCATTER_IN_MOVES, SPREAD_ALONE, expected_output_bytes, has_all_non_zeros_of, has_new_zeros, is_narrow, matrices,
+    non_zeros,
 };
 use crate::cost::BLOCK_CELLS;
 use crate::cost::outer::{TRANSFERS_OF_SUMS, count_factors};
@@ -63,12 +64,16 @@ pub(super) fn by_cell(context: &Context<'_>, operator: &Operator, space: Space) 
         (Space::Cells | Space::Rows, scheduled) => pass.count_rows(context, scheduled.as_ref(), &mut vector),
     }
     if let Some(scheduled) = scheduled.filter(|_| space == Space::Cells) {
-        if !scheduled.asks_for_rows() {
-            vector.work.sparse_rows = 0.0;
-        }
-        if !scheduled.asks_for_columns() {
-            vector.work.non_zeros = 0.0;
-        }
+        vector.work.sparse_rows *= match () {
+            () if !scheduled.asks_for_rows() => 0.0,
+            () if scheduled.gives_values_alone() => SPREAD_ALONE,
+            () => 1.0,
+        };
+        vector.work.non_zeros *= match () {
+            () if !scheduled.asks_for_columns() => 0.0,
+            () if scheduled.looks_up_alone() => LOOKED_UP_VISIT,
+            () => 1.0,
+        };
     }
     if space == Space::Cells && scheduled.is_some_and(|scheduled| scheduled.stores_cells()) {
         pass.count_new_pattern(context, &mut vector.work);
@@ -253,9 +258,8 @@ impl<'a> CellPass<'a> {
             matches!(hop.op, HopOp::Unary(_) | HopOp::Binary(_) | HopOp::Ternary(_)) && hop.size.same_dims(&self.space)
         });
         let read: Hops = by_cell.flat_map(|hop| hop.inputs.iter().copied()).collect();
-        let number = vectors.of_rows(read, &self.space) as f64;
-        work.spread = number * cells(&self.space) * self.share;
-        work.spread_rows = number * stored_rows(context, driver) * begun_share(context, driver);
+        let rows = stored_rows(context, driver) * begun_share(context, driver);
+        work.count_spread(vectors.of_rows(read, &self.space), cells(&self.space) * self.share, rows);
     }
 
     /// The share of the cells that a member is computed for: of a fused operator over cells those where all meet that are
@@ -324,7 +328,7 @@ impl<'a> CellPass<'a> {
         if stored_rows(context, root) == 0.0 {
             return;
         }
-        let makes_zeros = || self.operator.members.iter().any(|&id| makes_zeros(context, id));
+        let makes_zeros = || self.operator.members.iter().any(|&id| has_new_zeros(context, id));
         let shares_pattern = self.driver.is_none_or(|driver| has_all_non_zeros_of(context, root, driver));
         if self.visited.len() > 1 || !shares_pattern || makes_zeros() {
             work.count_stored(stored_non_zeros(context, root), stored_rows(context, root));

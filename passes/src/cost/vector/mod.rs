@@ -13,7 +13,7 @@ use crate::cover::Operator;
 use crate::facts::{Context, SCALAR_BYTES, bytes_of, stored_non_zeros, stored_rows};
 use crate::machine::LINE_BYTES;
 use fuseline_ir::hop::{HopId, HopOp};
-use fuseline_ir::ops::{BinaryZero, Direction, UnaryZero};
+use fuseline_ir::ops::{BinaryOp, BinaryZero, Direction, UnaryZero};
 use fuseline_ir::{Space, work};
 use smallvec::SmallVec;
 
@@ -27,9 +27,17 @@ pub(super) const BASIC_BLOCK_CELLS: f64 = work::BASIC_BLOCK_CELLS as f64;
 /// The share of the non-zeros of a driver from which on a result is taken to have all of them: estimates are not exact.
 const SHARED_PATTERN: f64 = 0.99;
 
-/// What visiting a non-zero, or starting a sparse row, costs an operator that merges its pattern with other matrices,
-/// relative to the machine's `sparse.non_zero` and `sparse.row`. Fitted.
+/// What visiting a non-zero, or starting a sparse row, costs a basic operator that reads a dense matrix at the positions of a
+/// sparse one, relative to the machine's `sparse.non_zero` and `sparse.row`. Fitted.
 const MERGED_PATTERN_VISIT: f64 = 0.75;
+
+/// What visiting a non-zero costs a fused operator that looks values of columns up and asks for nothing else at its position,
+/// relative to the machine's `sparse.non_zero`: what a basic one stores in between, it has in registers. Set on one machine.
+const LOOKED_UP_VISIT: f64 = 0.75;
+
+/// What starting a sparse row costs an operator that asks for rows only to give their values to positions, relative to the
+/// machine's `sparse.row` and besides that. Set on one machine.
+const SPREAD_ALONE: f64 = 0.35;
 
 /// What starting a sparse row costs an operator with a single aggregation that asks for values alone, relative to the machine's
 /// `sparse.row`. Fitted.
@@ -90,13 +98,9 @@ impl CostVector {
         let is_sparse = |read: &&InputRead| stored_rows(context, read.id) > 0.0;
         if let Some(driver) = self.driver
             && self.inputs.iter().filter(is_sparse).count() == 1
-            && !makes_zeros(context, root)
+            && !has_new_zeros(context, root)
         {
-            let share = visits_of_pattern(self.inputs.len());
-            let is_row = |id: HopId| context.hop(id).size.rows == Some(1);
-            let asks_for_rows = self.inputs.iter().any(|read| read.id != driver && !is_row(read.id));
-            self.work.non_zeros *= share;
-            self.work.sparse_rows *= if asks_for_rows { share } else { 0.0 };
+            self.count_shared_pattern(context, driver);
             return;
         }
         self.work.count_stored(stored_non_zeros(context, root), stored_rows(context, root));
@@ -104,6 +108,29 @@ impl CostVector {
 }
 
 impl CostVector {
+    /// Counts what a basic operator takes whose result has the positions of its driver. Alone, values are one run; beside
+    /// vectors those of rows are given to the positions, and those of columns looked up.
+    fn count_shared_pattern(&mut self, context: &Context<'_>, driver: HopId) {
+        let cells = &context.hop(driver).size;
+        let (mut columns, mut has_row, mut has_matrix) = (0, false, false);
+        for read in self.inputs.iter().filter(|read| read.id != driver) {
+            let size = &context.hop(read.id).size;
+            match (size.rows == cells.rows, size.cols == cells.cols) {
+                (true, true) => has_matrix = true,
+                (true, false) => columns += 1,
+                (false, true) => has_row = true,
+                (false, false) => {}
+            }
+        }
+        self.work.count_spread(columns, stored_non_zeros(context, driver), stored_rows(context, driver));
+        let (visits, starts) = match (has_matrix, has_row, columns > 0) {
+            (true, ..) => (MERGED_PATTERN_VISIT, MERGED_PATTERN_VISIT),
+            (false, has_row, has_column) => (f64::from(has_row), if has_column { SPREAD_ALONE } else { 0.0 }),
+        };
+        self.work.non_zeros *= visits;
+        self.work.sparse_rows *= starts;
+    }
+
     /// Shares the caches among all that lines are fetched of for the same non-zeros: all of it lies between two times that
     /// one line is fetched, or less where the lines of an input are few and fetched the more often, each.
     fn share_caches(&mut self) {
@@ -196,6 +223,13 @@ fn makes_zeros(context: &Context<'_>, id: HopId) -> bool {
     }
 }
 
+/// Whether an operator makes zeros of non-zeros, or multiplies these with a vector that was made so.
+fn has_new_zeros(context: &Context<'_>, id: HopId) -> bool {
+    let hop = context.hop(id);
+    let is_made = |&input: &HopId| !context.hop(input).size.same_dims(&hop.size) && makes_zeros(context, input);
+    makes_zeros(context, id) || hop.op == HopOp::Binary(BinaryOp::Mult) && hop.inputs.iter().any(is_made)
+}
+
 /// Whether rows of so many values are one run in the code of a fused operator.
 fn is_narrow(context: &Context<'_>, operator: &Operator, values: u64) -> bool {
     let below = |has_functions: bool| values < work::narrow_below(has_functions) as u64;
@@ -261,18 +295,12 @@ pub(crate) fn least_visits(context: &Context<'_>, id: HopId) -> f64 {
             let has_columns = |id: HopId| hop.size.cols == Some(1) || context.hop(id).size.cols != Some(1);
             let distinct = hop.inputs.iter().enumerate().filter(is_first).map(|(_, &input)| input);
             let is_read = |&id: &HopId| context.hop(id).is_matrix() && context.hop(id).inputs.is_empty();
-            visits_of_pattern(distinct.filter(|id| is_read(id) && has_columns(*id)).count())
+            if distinct.filter(|id| is_read(id) && has_columns(*id)).count() > 1 { LOOKED_UP_VISIT } else { 0.0 }
         }
         ref op if reads_values_alone(op) => 0.0,
         HopOp::Index => share_in_range(context, id, hop.inputs[0]),
         _ => 1.0,
     }
-}
-
-/// The share of visits of non-zeros, and of beginnings of rows, that a basic operator over one sparse matrix among so many
-/// takes: alone, its values are one run.
-fn visits_of_pattern(matrices: usize) -> f64 {
-    if matrices > 1 { MERGED_PATTERN_VISIT } else { 0.0 }
 }
 
 /// The matrices among some inputs, each of which is read to a share.

@@ -29,6 +29,10 @@ const NARROW_STORE_IN_MOVES: f64 = 0.5;
 /// Set on one machine, for 2 to 32 columns.
 const FURTHER_PRODUCT: f64 = 0.5;
 
+/// What visiting a non-zero costs an operator that takes in the values of vectors that it looks up there, and stores nothing, relative
+/// to the machine's `sparse.non_zero`. Set on one machine.
+const VALUE_VISIT: f64 = 0.9;
+
 /// What an operator over rows writes, computes and reads.
 pub(super) fn by_row(context: &Context<'_>, operator: &Operator) -> CostVector {
     RowPass { operator, sparse_rows: SparseRows::of(context, operator) }.cost_vector(context)
@@ -116,7 +120,14 @@ impl RowPass<'_> {
         }
         let looks_up = sparse_rows.as_ref().is_some_and(|rows| rows.looks_up(context, operator));
         let goes_by_values = !looks_up && !asks_for_columns(work, inputs);
-        work.non_zeros = if goes_by_values { 0.0 } else { non_zeros(context, inputs) };
+        let looked_up = || inputs.iter().filter(|read| read.lines > 0.0);
+        let is_vector = |read: &InputRead| context.hop(read.id).size.is_vector();
+        let looks_up_values = || looked_up().next().is_some() && looked_up().all(is_vector);
+        work.non_zeros = match () {
+            () if goes_by_values => 0.0,
+            () if !adds_or_lays_out(work, inputs) && looks_up_values() => VALUE_VISIT * non_zeros(context, inputs),
+            () => non_zeros(context, inputs),
+        };
         let mut all_walks = 0.0;
         for read in inputs.iter().filter(|read| stored_rows(context, read.id) > 0.0) {
             let is_read = |member: HopId, id: HopId| match sparse_rows {
@@ -189,7 +200,12 @@ fn reads_dense_rows(context: &Context<'_>, inputs: &[InputRead]) -> bool {
 /// Whether an operator over rows asks where non-zeros are: rows are combined or laid out, or something else is read or added to
 /// there. What it computes of the values of rows alone goes through these.
 fn asks_for_columns(work: &Work, inputs: &[InputRead]) -> bool {
-    let meets = inputs.iter().any(|read| read.gathers > 0.0 || read.lines > 0.0);
+    inputs.iter().any(|read| read.lines > 0.0) || adds_or_lays_out(work, inputs)
+}
+
+/// Whether it asks for more than values of vectors, or rows of a right side, there.
+fn adds_or_lays_out(work: &Work, inputs: &[InputRead]) -> bool {
+    let meets = inputs.iter().any(|read| read.gathers > 0.0);
     meets || work.lines > 0.0 || work.joined > 0.0 || work.met > 0.0 || work.moved > 0.0
 }
 
