@@ -1,15 +1,27 @@
 //! Cumulative outputs: what blocks compute is merged downwards, row after row and strictly in order, while it is still in
-//! the cache. Results are those of the basic operator on the values of the output.
+//! the cache: by all threads, each of which has some columns, or by one beside those that compute, where columns are few. Results are
+//! those of the basic operator on the values of the output.
 
 use crate::operator::{Operator, Workspace};
 use crate::output::split_parts;
 use fuseline_ir::cplan::COutput;
 use fuseline_ir::ops::AggOp;
 use fuseline_matrix::Dense;
+use fuseline_matrix::run_context::is_alone;
+use rayon::prelude::*;
 use std::ops::Range;
 
 /// Cells that are computed before they are merged with those above: few enough to stay in the cache, enough for all threads.
 const CELLS_AT_A_TIME: usize = 1 << 16;
+
+/// Cells that all threads compute before all of them merge.
+const CELLS_BETWEEN_MERGES: usize = 1 << 18;
+
+/// Columns of which a thread merges as many, or more: those of a cache line.
+const LEAST_COLUMNS: usize = 8;
+
+/// The cells of some columns, row by row.
+type Cells<'a> = Vec<&'a mut [f64]>;
 
 /// Runs `each` on the cells of every block, which are so many and lie one block after the other in `out`, and merges those
 /// of a cumulative output.
@@ -27,10 +39,14 @@ pub(crate) fn run_blocks(
         return;
     };
     let least = operator.env.pool.current_num_threads();
+    let shares_columns = is_shared(values.len(), cols, least);
+    let width = cols.div_ceil(least).next_multiple_of(LEAST_COLUMNS);
+    let mut merged = 0;
+    let cells_at_a_time = if shares_columns { CELLS_BETWEEN_MERGES } else { CELLS_AT_A_TIME };
     let (mut block, mut start, mut computed) = (0, 0, 0..0);
     while block < blocks {
         let (first, mut end) = (block, start);
-        while block < blocks && (block - first < least || end - start < CELLS_AT_A_TIME) {
+        while block < blocks && (block - first < least || end - start < cells_at_a_time) {
             end += block_cells(block);
             block += 1;
         }
@@ -38,7 +54,14 @@ pub(crate) fn run_blocks(
         let parts = split_parts(&mut rest[..end - start], (first..block).map(&block_cells));
         let states = (first..).zip(parts).collect();
         let compute = || operator.run(states, |workspace, _, (block, part)| each(workspace, block, part));
-        if computed.is_empty() {
+        if shares_columns {
+            compute();
+            // Rows that are whole, and the one above them.
+            let whole = end - end % cols;
+            let parts = columns_of_rows(&mut values[merged - merged.min(cols)..whole], cols, width);
+            operator.env.pool.install(|| parts.into_par_iter().for_each(|part| merge_rows(agg, part)));
+            merged = whole;
+        } else if computed.is_empty() {
             compute();
         } else {
             // One thread merges what was computed before, while the others go on.
@@ -46,7 +69,43 @@ pub(crate) fn run_blocks(
         }
         (computed, start) = (start..end, end);
     }
-    merge_downwards(agg, values, cols, computed);
+    if !shares_columns {
+        merge_downwards(agg, values, cols, computed);
+    }
+}
+
+/// Whether so many threads share the columns of a result: each has a cache line of them, and there is work for several.
+fn is_shared(cells: usize, cols: usize, threads: usize) -> bool {
+    threads > 1 && cols >= threads * LEAST_COLUMNS && cells > CELLS_AT_A_TIME && !is_alone()
+}
+
+/// Rows of so many cells, cut into parts of `width` columns.
+fn columns_of_rows(cells: &mut [f64], cols: usize, width: usize) -> Vec<Cells<'_>> {
+    let mut parts: Vec<Cells<'_>> = (0..cols.div_ceil(width)).map(|_| Vec::with_capacity(cells.len() / cols)).collect();
+    for row in cells.chunks_exact_mut(cols) {
+        row.chunks_mut(width).zip(&mut parts).for_each(|(cells, part)| part.push(cells));
+    }
+    parts
+}
+
+/// Merges each of these rows with the one above it, which is merged before; the first one stays.
+fn merge_rows(agg: AggOp, rows: Cells<'_>) {
+    match agg {
+        AggOp::Sum => rows_downwards(|x, y| AggOp::Sum.merge(x, y), rows),
+        AggOp::Prod => rows_downwards(|x, y| AggOp::Prod.merge(x, y), rows),
+        AggOp::Min => rows_downwards(|x, y| AggOp::Min.merge(x, y), rows),
+        AggOp::Max => rows_downwards(|x, y| AggOp::Max.merge(x, y), rows),
+        AggOp::SumSq | AggOp::Nnz | AggOp::Mean | AggOp::Var => unreachable!("verified plans cumulate no {agg}"),
+    }
+}
+
+fn rows_downwards(merge: impl Fn(f64, f64) -> f64, rows: Cells<'_>) {
+    let mut rows = rows.into_iter();
+    let Some(mut above) = rows.next() else { return };
+    for row in rows {
+        row.iter_mut().zip(&*above).for_each(|(cell, &above)| *cell = merge(above, *cell));
+        above = row;
+    }
 }
 
 /// Merges each of these cells with the one above it, which is merged before; those of the first row stay.
@@ -90,6 +149,12 @@ mod tests {
                 merge_downwards(agg, &mut values, cols, 0..cut);
                 merge_downwards(agg, &mut values, cols, cut..cells.len());
                 assert_eq!(values, expected, "{agg}, {cols} columns, cut at {cut}");
+            }
+            for width in 1..=cols {
+                let mut values = cells.clone();
+                let parts = columns_of_rows(&mut values, cols, width);
+                parts.into_iter().for_each(|part| merge_rows(agg, part));
+                assert_eq!(values, expected, "{agg}, {cols} columns, {width} at a time");
             }
         }
     }

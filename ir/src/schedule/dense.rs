@@ -18,9 +18,11 @@ const LARGE_SUMS_ROWS_CELLS: usize = 1 << 20;
 const LARGE_COMPUTED_CELLS: usize = 1 << 16;
 /// Sums that stay in registers, however many rows a unit has.
 const FEW_SUMS: usize = 64;
-/// Values that are computed for a row, of operators that wait for memory: `t(X) %*% (w * (X %*% v))` computes one.
+/// The longest vector that is computed for a row, of operators that wait for memory: `t(X) %*% (w * (X %*% v))` and `exp(X %*% v)`
+/// compute single values.
 const STREAMED_COLUMNS: usize = 2;
-/// Cells of a unit of such an operator, which stay in the second-level cache: more rows share a pass over the sums.
+/// Cells of a unit of such an operator, which stay in the second-level cache: more rows share a pass over the sums, and what is
+/// computed for rows, while nothing is read, is computed less often, for more of them.
 const STREAMED_ROWS_CELLS: usize = LONG_ROWS_CELLS;
 /// Values that are computed for a row, of operators that have more to do with it than to wait.
 const SHORT_VECTOR: usize = 64;
@@ -90,13 +92,15 @@ pub struct WholeRows {
 }
 
 impl WholeRows {
-    /// The least rows of a unit that adds to sums, which it loads and stores once for all of them.
-    fn rows_beside_sums(&self) -> usize {
+    /// The least rows of a unit that has little to do with each, so that it waits for memory, or adds to sums, which it loads and
+    /// stores once for all of them.
+    fn least_rows(&self) -> usize {
         let within = |cells: usize| cells / self.widest.max(1);
         if self.sums > LARGE {
             within(LARGE_SUMS_ROWS_CELLS).min(LARGE_COMPUTED_CELLS / self.computed.max(1)).min(MIN_LONG_ROWS)
-        } else if self.sums >= FEW_SUMS && self.computed <= STREAMED_COLUMNS {
-            within(STREAMED_ROWS_CELLS)
+        } else if self.computed <= STREAMED_COLUMNS {
+            let adds_in_registers = self.sums > 0 && self.sums < FEW_SUMS;
+            within(if adds_in_registers { SHORT_VECTOR_ROWS_CELLS } else { STREAMED_ROWS_CELLS })
         } else if self.sums >= FEW_SUMS && self.computed <= SHORT_VECTOR {
             within(SHORT_VECTOR_ROWS_CELLS).min(SHORT_VECTOR_ROWS)
         } else {
@@ -189,8 +193,8 @@ impl DensePartition {
     }
 
     /// Tiles of whole rows, as many as fit when each holds vectors of up to `widest` cells, fewer where long vectors are
-    /// computed for each row, and more where they add to large sums or are multiplied with a large matrix; in at most `count`
-    /// blocks.
+    /// computed for each row, and more where hardly anything is, or where they add to large sums or are multiplied with a large
+    /// matrix; in at most `count` blocks.
     pub(super) fn whole_rows(area: Tile, whole: WholeRows, count: usize) -> Self {
         let within = |cells: usize| cells / whole.widest.max(1);
         let tile_rows = if whole.has_long_vectors {
@@ -200,7 +204,7 @@ impl DensePartition {
             within(ROW_UNIT_CELLS).max(few)
         };
         let beside_swept = if whole.swept > LARGE { within(LARGE_SWEPT_ROWS_CELLS).min(ROWS_AT_ONCE) } else { 1 };
-        let tile_rows = tile_rows.max(whole.rows_beside_sums()).max(beside_swept);
+        let tile_rows = tile_rows.max(whole.least_rows()).max(beside_swept);
         let heights = even_rows(area.rows, count, tile_rows.clamp(1, MAX_UNIT_ROWS));
         let cols_or_one = area.cols.max(1);
         DensePartition {

@@ -25,7 +25,7 @@ fn check_tiles(rows: usize, cols: usize, partition: &DensePartition) {
 }
 
 fn whole(widest: usize, has_long_vectors: bool) -> WholeRows {
-    WholeRows { widest, computed: 0, has_long_vectors, sums: 0, swept: 0 }
+    WholeRows { widest, computed: 3, has_long_vectors, sums: 0, swept: 0 }
 }
 
 /// Sums that no near cache holds are loaded and stored once for several rows, as long as these are not much larger, and computed
@@ -59,15 +59,28 @@ fn units_that_add_to_sums_share_a_pass_over_these() {
     assert_eq!([100, 1000, 4000, 20_000].map(|cols| rows(1, cols, cols)), [316, 32, 8, 1]);
     assert_eq!([60, 500, 1000, 4000].map(|cols| rows(4, cols, 4 * cols)), [68, 32, 16, 8]);
     assert_eq!(rows(1000, 1000, 1000), 8, "a vector for each row leaves no room");
-    assert_eq!(rows(1, 1000, 0), 8, "nothing is added to");
-    assert_eq!(rows(1, 10, 10), 392, "sums stay in registers");
+    assert_eq!(rows(3, 1000, 0), 8, "nothing is added to");
+    assert_eq!(rows(3, 10, 10), 392, "sums stay in registers");
+}
+
+/// What has little to do with each row waits for memory: it does that for as many rows as the second-level cache holds, and for as
+/// many as primitives ask for ahead where it adds to registers besides.
+#[test]
+fn units_that_compute_a_value_for_each_row_have_many() {
+    let rows = |computed, widest, sums| {
+        let whole = WholeRows { widest, computed, has_long_vectors: false, sums, swept: 0 };
+        DensePartition::whole_rows(area(8192, widest), whole, 1).tiles(0).next().expect("a tile").rows
+    };
+    assert_eq!([10, 100, 1000, 4000, 40_000].map(|cols| rows(0, cols, 0)), [2732, 316, 32, 8, 1]);
+    assert_eq!([2, 3].map(|computed| rows(computed, 1000, 0)), [32, 8]);
+    assert_eq!(rows(1, 10, 10), 1368);
 }
 
 /// A matrix that no near cache holds is read once for four rows, as long as these stay in it.
 #[test]
 fn units_that_go_through_large_matrices_have_several_rows() {
     let rows = |widest, swept| {
-        let whole = WholeRows { widest, computed: 0, has_long_vectors: false, sums: 0, swept };
+        let whole = WholeRows { widest, computed: 3, has_long_vectors: false, sums: 0, swept };
         DensePartition::whole_rows(area(64, widest), whole, 1).tiles(0).next().expect("a tile").rows
     };
     assert_eq!([80_000, 160_000].map(|swept| rows(20_000, swept)), [1, 4]);
