@@ -21,8 +21,8 @@ use sprs::CsMatI;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// Non-zeros that are copied by one thread at a time.
-const COPIED_NON_ZEROS: usize = 1 << 16;
+/// Non-zeros and rows that one thread frees of zeros at a time.
+const FREED_AT_ONCE: usize = 1 << 14;
 
 /// A sparse matrix: row `i` owns positions `row_offsets[i]..row_offsets[i + 1]` of `columns` and `values`.
 ///
@@ -437,7 +437,7 @@ impl Csr {
 
     /// The matrix without explicitly stored zeros, in memory of a pool. Inside of a rayon pool, its threads share the work.
     pub fn without_stored_zeros_in(&self, pool: &Arc<BufferPool>) -> Csr {
-        let ranges = self.even_ranges(self.nnz().div_ceil(COPIED_NON_ZEROS).max(1));
+        let ranges = self.even_ranges((self.nnz() + self.rows).div_ceil(FREED_AT_ONCE).max(1));
         let heights: Vec<usize> = ranges.iter().map(ExactSizeIterator::len).collect();
         // Where memory lies is found out once, and not for each row.
         let (offsets, all_columns, all_values) = (self.row_offsets(), self.columns(), self.values());

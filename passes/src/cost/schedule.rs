@@ -131,13 +131,9 @@ impl Scheduled {
         self.meets_matrices || !crosses_rows
     }
 
-    /// Whether rows matter only for their values, which are given to non-zeros.
-    pub(super) fn gives_values_alone(&self) -> bool {
-        !self.meets_matrices && matches!(self.schedule.flow, Flow::Cells | Flow::Values)
-    }
-
-    /// Whether columns matter only for their values, which are looked up.
-    pub(super) fn looks_up_alone(&self) -> bool {
+    /// Whether rows and columns of an operator over cells matter for vectors of their values alone, which are given to cells or looked
+    /// up.
+    pub(super) fn has_vectors_alone(&self) -> bool {
         !self.meets_matrices && matches!(self.schedule.flow, Flow::Cells | Flow::Values)
     }
 

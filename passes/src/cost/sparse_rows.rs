@@ -155,9 +155,8 @@ impl SparseRows {
         let size = &context.hop(*main).size;
         let by_position = operator.members.iter().filter(|&&id| found.contains(id));
         let read: Hops = by_position.flat_map(|&id| context.hop(id).inputs.iter().copied()).collect();
-        let number = Vectors::of(context, operator).of_rows(read, size) as f64;
-        work.spread = number * self.visited(context);
-        work.spread_rows = number * stored_rows(context, *main) * self.begun_share(context);
+        let rows = stored_rows(context, *main) * self.begun_share(context);
+        work.count_spread(Vectors::of(context, operator).of_rows(read, size), self.visited(context), rows);
     }
 
     /// The share of an input that is read: of a dense one that is read by position the cells there, of others the rows that are

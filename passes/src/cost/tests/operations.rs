@@ -494,6 +494,19 @@ fn vectors_beside_non_zeros_are_given_or_looked_up() {
     assert_eq!(work(cell, &[by_row, both], &[x, r, c]), [7500.0, 0.35 * 1000.0, 10_000.0, 1000.0]);
 }
 
+/// Rows of fewer cells than a cache line take longer to store, each of them, and longer ones do not.
+#[test]
+fn rows_below_a_cache_line_are_stored_one_by_one() {
+    let moved = |cols: u64| {
+        let mut d = Dag::default();
+        let x = d.read("X", 1000, cols);
+        let sums = d.op((AggOp::Sum, Direction::Row), &[x]);
+        let scaled = d.op(BinaryOp::Div, &[x, sums]);
+        vector_of(&d.dag, Some(TemplateType::Row), &[sums, scaled], &[x]).work.moved
+    };
+    assert_eq!([2, 7, 8, 16, 100].map(moved), [3000.0, 3000.0, 0.0, 0.0, 0.0]);
+}
+
 /// What an operator reads has the same price whether it is the transpose of something or was read.
 #[test]
 fn transposed_sides_that_were_stored_are_fetched_from() {

@@ -64,16 +64,13 @@ pub(super) fn by_cell(context: &Context<'_>, operator: &Operator, space: Space) 
         (Space::Cells | Space::Rows, scheduled) => pass.count_rows(context, scheduled.as_ref(), &mut vector),
     }
     if let Some(scheduled) = scheduled.filter(|_| space == Space::Cells) {
-        vector.work.sparse_rows *= match () {
-            () if !scheduled.asks_for_rows() => 0.0,
-            () if scheduled.gives_values_alone() => SPREAD_ALONE,
-            () => 1.0,
+        let (row_start, visit) = if scheduled.has_vectors_alone() && pass.share < 1.0 {
+            (SPREAD_ALONE, LOOKED_UP_VISIT)
+        } else {
+            (1.0, 1.0)
         };
-        vector.work.non_zeros *= match () {
-            () if !scheduled.asks_for_columns() => 0.0,
-            () if scheduled.looks_up_alone() => LOOKED_UP_VISIT,
-            () => 1.0,
-        };
+        vector.work.sparse_rows *= if scheduled.asks_for_rows() { row_start } else { 0.0 };
+        vector.work.non_zeros *= if scheduled.asks_for_columns() { visit } else { 0.0 };
     }
     if space == Space::Cells && scheduled.is_some_and(|scheduled| scheduled.stores_cells()) {
         pass.count_new_pattern(context, &mut vector.work);

@@ -35,6 +35,10 @@ const MERGED_PATTERN_VISIT: f64 = 0.75;
 /// relative to the machine's `sparse.non_zero`: what a basic one stores in between, it has in registers. Set on one machine.
 const LOOKED_UP_VISIT: f64 = 0.75;
 
+/// What visiting a non-zero costs a Row operator that does nothing there but compute with the values of vectors that it looks up,
+/// relative to the machine's `sparse.non_zero`. Set on one machine.
+const VALUE_VISIT: f64 = 0.9;
+
 /// What starting a sparse row costs an operator that asks for rows only to give their values to positions, relative to the
 /// machine's `sparse.row` and besides that. Set on one machine.
 const SPREAD_ALONE: f64 = 0.35;
@@ -226,7 +230,8 @@ fn makes_zeros(context: &Context<'_>, id: HopId) -> bool {
 /// Whether an operator makes zeros of non-zeros, or multiplies these with a vector that was made so.
 fn has_new_zeros(context: &Context<'_>, id: HopId) -> bool {
     let hop = context.hop(id);
-    let is_made = |&input: &HopId| !context.hop(input).size.same_dims(&hop.size) && makes_zeros(context, input);
+    let is_vector = |id: HopId| context.hop(id).is_matrix() && !context.hop(id).size.same_dims(&hop.size);
+    let is_made = |&input: &HopId| is_vector(input) && makes_zeros(context, input);
     makes_zeros(context, id) || hop.op == HopOp::Binary(BinaryOp::Mult) && hop.inputs.iter().any(is_made)
 }
 
@@ -295,11 +300,12 @@ pub(crate) fn least_visits(context: &Context<'_>, id: HopId) -> f64 {
             let has_columns = |id: HopId| hop.size.cols == Some(1) || context.hop(id).size.cols != Some(1);
             let distinct = hop.inputs.iter().enumerate().filter(is_first).map(|(_, &input)| input);
             let is_read = |&id: &HopId| context.hop(id).is_matrix() && context.hop(id).inputs.is_empty();
-            if distinct.filter(|id| is_read(id) && has_columns(*id)).count() > 1 { LOOKED_UP_VISIT } else { 0.0 }
+            let looks_up = distinct.filter(|id| is_read(id) && has_columns(*id)).count() > 1;
+            if looks_up { LOOKED_UP_VISIT.min(MERGED_PATTERN_VISIT) } else { 0.0 }
         }
         ref op if reads_values_alone(op) => 0.0,
-        HopOp::Index => share_in_range(context, id, hop.inputs[0]),
-        _ => 1.0,
+        HopOp::Index => LOOKED_UP_VISIT * share_in_range(context, id, hop.inputs[0]),
+        _ => VALUE_VISIT,
     }
 }
 

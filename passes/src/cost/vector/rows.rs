@@ -1,8 +1,8 @@
 //! Row operators: every input is read whole, row by row.
 
 use super::{
-    COMPACT_IN_MOVES, CostVector, InputRead, MOST_REPEATED_VALUES, SCATTER_IN_MOVES, VALUES_ONLY_ROW_START,
-    expected_output_bytes, is_narrow, matrices, non_zeros, share_in_ranges, unfolding,
+    COMPACT_IN_MOVES, CostVector, InputRead, MOST_REPEATED_VALUES, SCATTER_IN_MOVES, VALUE_VISIT,
+    VALUES_ONLY_ROW_START, expected_output_bytes, is_narrow, matrices, non_zeros, share_in_ranges, unfolding,
 };
 use crate::cost::product::passes;
 use crate::cost::schedule::Scheduled;
@@ -12,7 +12,8 @@ use crate::cost::work::{Work, dense_flops, flops, fused_class, is_column_aggrega
 use crate::cover::Operator;
 use crate::facts::{Context, SCALAR_BYTES, bytes_of, cells, has_short_rows, stored_non_zeros, stored_rows};
 use crate::hops::read_as;
-use crate::machine::OperationClass;
+use crate::machine::{LINE_BYTES, OperationClass};
+use fuseline_ir::SizeInfo;
 use fuseline_ir::hop::{Hop, HopId, HopOp};
 use fuseline_ir::work;
 use smallvec::SmallVec;
@@ -21,17 +22,13 @@ use smallvec::SmallVec;
 /// those that the caches of a core hold do not.
 const LARGE_SUMS: f64 = (1_u64 << 20) as f64;
 
-/// What storing a cell of a narrow row of a Row operator's output costs, in cells that a transposition moves one by one.
-/// Fitted.
-const NARROW_STORE_IN_MOVES: f64 = 0.5;
+/// What storing a row of a Row operator's output costs that has fewer cells than a cache line, in cells that a transposition moves one
+/// by one. Set on one machine: rows of 2 and 5 cells take so much longer, rows of 10 and 16 do not.
+const NARROW_STORE_IN_MOVES: f64 = 3.0;
 
 /// What a further product with several columns costs for a non-zero of a row that is in the nearest cache, in visits of one.
 /// Set on one machine, for 2 to 32 columns.
 const FURTHER_PRODUCT: f64 = 0.5;
-
-/// What visiting a non-zero costs an operator that takes in the values of vectors that it looks up there, and stores nothing, relative
-/// to the machine's `sparse.non_zero`. Set on one machine.
-const VALUE_VISIT: f64 = 0.9;
 
 /// What an operator over rows writes, computes and reads.
 pub(super) fn by_row(context: &Context<'_>, operator: &Operator) -> CostVector {
@@ -57,11 +54,8 @@ impl RowPass<'_> {
         if let Some(rows) = sparse_rows {
             count_positions(context, operator, rows, &mut inputs, &mut work);
         }
-        let size = &context.hop(operator.root()).size;
-        if has_short_rows(size) && size.cols != Some(1) && size.rows != Some(1) {
-            work.moved += NARROW_STORE_IN_MOVES * cells(size);
-        }
         self.count_sparse(context, &inputs, &mut work);
+        work.moved += narrow_stores(&context.hop(operator.root()).size);
         let is_shared = Scheduled::rows_are_shared(context, operator);
         let Held { sweeps, private_sums } = Held::of(context, operator, sparse_rows.as_ref());
         CostVector {
@@ -167,6 +161,13 @@ fn count_positions(
     }
     (work.lines, work.line_bytes) = rows.lines_added_to(context, operator);
     rows.count_spread(context, operator, work);
+}
+
+/// What it takes besides to store rows of so few cells, in cells that a transposition moves one by one.
+fn narrow_stores(size: &SizeInfo) -> f64 {
+    let is_below_line = |cols: u64| cols > 1 && cols as f64 * SCALAR_BYTES < LINE_BYTES;
+    let is_narrow = has_short_rows(size) && size.cols.is_some_and(is_below_line) && size.rows != Some(1);
+    if is_narrow { NARROW_STORE_IN_MOVES * size.rows.unwrap_or(0) as f64 } else { 0.0 }
 }
 
 /// Bytes of the results of a pass that computes several, each of which is copied out of the column that holds all, and once
