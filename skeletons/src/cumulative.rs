@@ -41,7 +41,6 @@ pub(crate) fn run_blocks(
     let least = operator.env.pool.current_num_threads();
     let shares_columns = is_shared(values.len(), cols, least);
     let width = cols.div_ceil(least).next_multiple_of(LEAST_COLUMNS);
-    let mut merged = 0;
     let cells_at_a_time = if shares_columns { CELLS_BETWEEN_MERGES } else { CELLS_AT_A_TIME };
     let (mut block, mut start, mut computed) = (0, 0, 0..0);
     while block < blocks {
@@ -56,11 +55,10 @@ pub(crate) fn run_blocks(
         let compute = || operator.run(states, |workspace, _, (block, part)| each(workspace, block, part));
         if shares_columns {
             compute();
-            // Rows that are whole, and the one above them.
-            let whole = end - end % cols;
+            // Rows that became whole, and the one above them.
+            let (merged, whole) = (start - start % cols, end - end % cols);
             let parts = columns_of_rows(&mut values[merged - merged.min(cols)..whole], cols, width);
             operator.env.pool.install(|| parts.into_par_iter().for_each(|part| merge_rows(agg, part)));
-            merged = whole;
         } else if computed.is_empty() {
             compute();
         } else {

@@ -59,7 +59,7 @@ impl<'a> Gather<'a> {
         match self {
             Gather::Scalar(_) => {}
             Gather::Column(dense) => primitives.segment_spread(offsets, Tile::new(&dense.values()[rows], 1), out),
-            // The same values for all rows, which are one then.
+            // All rows read one vector, and are one then.
             Gather::Row(dense) => {
                 primitives.sparse_gather(&[first, first + len], columns, Tile::new(dense.values(), 0), out);
             }

@@ -127,12 +127,13 @@ impl CostVector {
             }
         }
         self.work.count_spread(columns, stored_non_zeros(context, driver), stored_rows(context, driver));
-        let (visits, starts) = match (has_matrix, has_row, columns > 0) {
-            (true, ..) => (MERGED_PATTERN_VISIT, MERGED_PATTERN_VISIT),
-            (false, has_row, has_column) => (f64::from(has_row), if has_column { SPREAD_ALONE } else { 0.0 }),
+        let (visit, row_start) = if has_matrix {
+            (MERGED_PATTERN_VISIT, MERGED_PATTERN_VISIT)
+        } else {
+            (f64::from(has_row), if columns > 0 { SPREAD_ALONE } else { 0.0 })
         };
-        self.work.non_zeros *= visits;
-        self.work.sparse_rows *= starts;
+        self.work.non_zeros *= visit;
+        self.work.sparse_rows *= row_start;
     }
 
     /// Shares the caches among all that lines are fetched of for the same non-zeros: all of it lies between two times that

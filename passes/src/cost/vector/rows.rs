@@ -117,11 +117,14 @@ impl RowPass<'_> {
         let looked_up = || inputs.iter().filter(|read| read.lines > 0.0);
         let is_vector = |read: &InputRead| context.hop(read.id).size.is_vector();
         let looks_up_values = || looked_up().next().is_some() && looked_up().all(is_vector);
-        work.non_zeros = match () {
-            () if goes_by_values => 0.0,
-            () if !adds_or_lays_out(work, inputs) && looks_up_values() => VALUE_VISIT * non_zeros(context, inputs),
-            () => non_zeros(context, inputs),
+        let visit = if goes_by_values {
+            0.0
+        } else if looks_up_values() && !adds_or_lays_out(work, inputs) {
+            VALUE_VISIT
+        } else {
+            1.0
         };
+        work.non_zeros = visit * non_zeros(context, inputs);
         let mut all_walks = 0.0;
         for read in inputs.iter().filter(|read| stored_rows(context, read.id) > 0.0) {
             let is_read = |member: HopId, id: HopId| match sparse_rows {
