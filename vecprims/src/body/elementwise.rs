@@ -1,5 +1,6 @@
 //! Element-wise operations on tiles: the scalar reference, vectorised by the compiler over blocks of eight values.
 
+use super::ahead::{ask_behind, asks_behind};
 use crate::family::UnaryFn;
 use crate::kernel::Elementwise;
 use crate::vector::{BLOCK, Vector};
@@ -52,11 +53,16 @@ pub(crate) unsafe fn tile<V: Vector, K: Elementwise<N>, const N: usize>(
     mut out: *mut f64,
     out_row: usize,
 ) {
+    // One value for all rows of single cells is one value for the run that they make.
+    for operand in &mut operands {
+        operand.broadcast |= len == 1 && operand.row == 0;
+    }
     let gapless = out_row == len && operands.iter().all(|o| o.row == if o.broadcast { 0 } else { len });
+    let asks = asks_behind(rows, len);
     let (rows, len) = if gapless { (1, rows * len) } else { (rows, len) };
     for _ in 0..rows {
         // SAFETY: the caller's tile covers every row.
-        unsafe { row::<V, K, N>(len, &operands, out) };
+        unsafe { row::<V, K, N>(len, &operands, out, asks) };
         for operand in &mut operands {
             operand.values = operand.values.wrapping_add(operand.row);
         }
@@ -105,9 +111,15 @@ pub(crate) unsafe fn narrow<const N: usize>(
     true
 }
 
-/// Applies the operation to one row. Each block is loaded whole before it is stored, so `out` may be an operand.
+/// Applies the operation to one row, and asks for the operands' cells behind it if `asks`. Each block is loaded whole before it
+/// is stored, so `out` may be an operand.
 #[inline(always)]
-unsafe fn row<V: Vector, K: Elementwise<N>, const N: usize>(len: usize, operands: &[Operand; N], out: *mut f64) {
+unsafe fn row<V: Vector, K: Elementwise<N>, const N: usize>(
+    len: usize,
+    operands: &[Operand; N],
+    out: *mut f64,
+    asks: bool,
+) {
     if len == 0 {
         return;
     }
@@ -124,6 +136,10 @@ unsafe fn row<V: Vector, K: Elementwise<N>, const N: usize>(len: usize, operands
         while start < whole {
             for (block, operand) in blocks.iter_mut().zip(operands) {
                 if !operand.broadcast {
+                    // An operand that is the same row again is at hand.
+                    if asks && operand.row != 0 {
+                        ask_behind(operand.values.wrapping_add(start));
+                    }
                     *block = read_unaligned(operand.values.add(start).cast());
                 }
             }
