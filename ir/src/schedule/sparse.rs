@@ -128,8 +128,9 @@ impl<'a> SparsePartition<'a> {
         self.total() == 0
     }
 
-    fn row_reaching(&self, weight: usize) -> usize {
-        let (mut low, mut high) = (0, self.rows.len());
+    /// The first of some rows that has at least this weight before it, or else their end.
+    fn row_reaching(&self, rows: Range<usize>, weight: usize) -> usize {
+        let Range { start: mut low, end: mut high } = rows;
         while low < high {
             let middle = low.midpoint(high);
             if self.weight_before(middle) < weight { low = middle + 1 } else { high = middle }
@@ -137,10 +138,25 @@ impl<'a> SparsePartition<'a> {
         low
     }
 
+    /// One more than the last row of the unit that begins with the first of some rows: as many as its weight allows, but at least
+    /// one.
+    fn end_of_unit(&self, rows: Range<usize>) -> usize {
+        let most = rows.end.min(rows.start + MAX_UNIT_ROWS);
+        let limit = self.weight_before(rows.start).saturating_add(self.runs.unit_weight);
+        // Searched for in steps that double: units of long rows have few.
+        let (mut end, mut step) = (rows.start + 1, 1);
+        while end + step <= most && self.weight_before(end + step) <= limit {
+            end += step;
+            step *= 2;
+        }
+        self.row_reaching(end + 1..most.min(end + step) + 1, limit.saturating_add(1)) - 1
+    }
+
     /// The rows of a block of whole rows, counted from the first one of the partition.
     fn own_rows(&self, block: usize) -> Range<usize> {
         let weight = self.runs.block_weight;
-        self.row_reaching(block * weight)..self.row_reaching((block + 1) * weight)
+        let row_reaching = |weight| self.row_reaching(0..self.rows.len(), weight);
+        row_reaching(block * weight)..row_reaching((block + 1) * weight)
     }
 
     /// The rows of a block of whole rows.
@@ -170,14 +186,7 @@ impl<'a> SparsePartition<'a> {
         let rows = self.own_rows(block);
         let mut first_row = rows.start;
         while first_row < rows.end {
-            let limit = self.weight_before(first_row) + unit_weight;
-            let mut last_row = first_row + 1;
-            while last_row < rows.end
-                && last_row - first_row < MAX_UNIT_ROWS
-                && self.weight_before(last_row + 1) <= limit
-            {
-                last_row += 1;
-            }
+            let last_row = self.end_of_unit(first_row..rows.end);
             let (start, end) = (offsets[first_row], offsets[last_row]);
             if self.runs.cuts_rows && end - start > unit_weight {
                 self.cut(start..end, |_| first_row, &mut visit);

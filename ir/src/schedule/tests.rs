@@ -1,6 +1,7 @@
 //! How blocks and units of dense and sparse matrices are cut.
 
 use super::*;
+use std::ops::Range;
 
 fn area(rows: usize, cols: usize) -> Tile {
     Tile { first_row: 0, rows, first_col: 0, cols }
@@ -163,6 +164,27 @@ fn units_of_even_rows_are_counted() {
         let mut units = 0;
         (0..partition.len()).for_each(|block| partition.for_each_segment(block, |_| units += 1));
         assert_eq!(runs.even_units(rows, rows * length), units, "{rows} rows of {length} that weigh {row_weight}");
+    }
+}
+
+/// A unit ends where the next row would make it too heavy, or one of too many rows, and not before.
+#[test]
+fn units_of_whole_rows_have_as_many_as_their_weight_allows() {
+    let mixed: Vec<usize> = (0..20_000).map(|row| if row % 37 == 0 { row % 1000 } else { row % 3 }).collect();
+    for (lengths, row_weight) in [(&LENGTHS[..], 1), (&mixed, 0), (&mixed, 1), (&mixed, 3), (&mixed, 5000)] {
+        let all = offsets(lengths);
+        let weight = |rows: Range<usize>| all[rows.end] - all[rows.start] + rows.len() * row_weight;
+        let rows = SparseRows { first_row: 0, offsets: &all };
+        let partition = SparsePartition::new(rows, runs(Some(row_weight), false));
+        for block in 0..partition.len() {
+            let end = partition.block_rows(block).end;
+            partition.for_each_segment(block, |segment| {
+                let last = segment.first_row + segment.rows;
+                assert!(segment.rows == 1 || weight(segment.first_row..last) <= UNIT_CELLS);
+                let is_full = segment.rows == MAX_UNIT_ROWS || last == end;
+                assert!(is_full || weight(segment.first_row..last + 1) > UNIT_CELLS);
+            });
+        }
     }
 }
 
