@@ -1,7 +1,7 @@
 //! How basic products of matrices run: which loop takes them, and how its work is cut. These are functions of shapes alone,
 //! which kernels act on and the cost model prices.
 
-use crate::work::{MAX_PARTIALS, block_rows, even_blocks, partial_ranges};
+use crate::work::{MAX_PARTIALS, block_rows, even_blocks, partial_ranges, weight_in_cells};
 
 /// Columns that are few: products of a matrix with its own transpose, and of narrow cells, with at most so many on the right run on
 /// vector primitives.
@@ -221,7 +221,7 @@ pub enum TransposedSparse {
 impl TransposedSparse {
     /// Of rows with so many non-zeros; `extents` are those of the product.
     pub fn of(non_zeros: usize, extents: Extents) -> Self {
-        let ranges = partial_ranges(extents.inner, TransposedSparse::row_weight(non_zeros, extents));
+        let ranges = TransposedSparse::ranges(non_zeros, extents);
         let cells = extents.rows.saturating_mul(extents.cols);
         let few = ranges.min(FEW_RESULTS);
         let few_pay = pay(non_zeros, few, cells);
@@ -240,10 +240,13 @@ impl TransposedSparse {
         }
     }
 
-    /// What a row weighs for the ranges: its products, or its share of the result.
-    fn row_weight(non_zeros: usize, Extents { rows, inner, cols }: Extents) -> usize {
-        let products = non_zeros.checked_div(inner).unwrap_or(0).saturating_mul(cols);
-        products.max(rows.saturating_mul(cols).div_ceil(inner.max(1)))
+    /// The ranges of rows among which the products, or the cells of the result, are enough for so many; or a few if beginning the
+    /// rows, and fetching the cells that their non-zeros add to, are enough for these.
+    fn ranges(non_zeros: usize, Extents { rows, inner, cols }: Extents) -> usize {
+        let of_row = non_zeros.checked_div(inner).unwrap_or(0);
+        let cells = rows.saturating_mul(cols).div_ceil(inner.max(1));
+        let all = partial_ranges(inner, of_row.saturating_mul(cols).max(cells));
+        all.max(partial_ranges(inner, weight_in_cells(of_row + 1).saturating_mul(cols)).min(FEW_RESULTS))
     }
 }
 
@@ -312,6 +315,9 @@ mod tests {
         let of = |rows| TransposedSparse::of(2_000_000, extents(rows, 10_000, 16));
         assert_eq!([98_304, 98_305].map(of), [TransposedSparse::Columns(12), TransposedSparse::Adds(2)]);
         assert_eq!(TransposedSparse::of(400, extents(1600, 16, 1)), TransposedSparse::Adds(1));
+        // Short rows take more to begin than to multiply.
+        let of = |inner| TransposedSparse::of(2 * inner, extents(2000, inner, 1));
+        assert_eq!([10_000, 20_000].map(of), [TransposedSparse::Adds(1), TransposedSparse::Adds(2)]);
         let few =
             [100_000, 50_000, 49_999].map(|non_zeros| TransposedSparse::of(non_zeros, extents(100_000, 100_000, 1)));
         assert_eq!(few, [TransposedSparse::Adds(2), TransposedSparse::Adds(2), TransposedSparse::Columns(1)]);

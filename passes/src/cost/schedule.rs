@@ -137,6 +137,11 @@ impl Scheduled {
         !self.meets_matrices && matches!(self.schedule.flow, Flow::Cells | Flow::Values)
     }
 
+    /// Whether an operator over cells aggregates rows of values, whichever columns these are in.
+    pub(super) fn aggregates_values_of_rows(&self) -> bool {
+        self.schedule.flow == Flow::Rows && !self.asks_for_columns()
+    }
+
     /// Whether each cell or non-zero has one of the output.
     pub(super) fn stores_cells(&self) -> bool {
         self.schedule.flow == Flow::Cells

@@ -321,7 +321,11 @@ fn products_move_cells() {
         let factor = d.read(&format!("U{cols}"), 2000, cols);
         d.matmul(transposed, factor)
     });
-    assert_eq!(moved(&d.dag, one), 0.0);
+    assert_close(moved(&d.dag, one), 2.0 * 2000.0);
+    let (fewer, factor) = (d.sparse("F", 2000, 2000, 20_000), d.read("u", 2000, 1));
+    let transposed = d.t(fewer);
+    let single = d.matmul(transposed, factor);
+    assert_eq!(moved(&d.dag, single), 0.0);
     // Seven blocks' work, but non-zeros for two results.
     assert_close(moved(&d.dag, merged), 2.0 * 20_000.0);
     assert_eq!(moved(&d.dag, wide), 0.0);

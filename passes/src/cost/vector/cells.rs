@@ -3,7 +3,7 @@
 
 use super::{
     BASIC_BLOCK_CELLS, COMPACT_IN_MOVES, CostVector, InputRead, LOOKED_UP_VISIT, MOST_REPEATED_VALUES,
-    SCATTER_IN_MOVES, SPREAD_ALONE, expected_output_bytes, has_all_non_zeros_of, has_new_zeros, is_narrow, matrices,
+    SCATTER_IN_MOVES, SPREAD_ALONE, VALUES_ONLY_ROW_START, expected_output_bytes, has_all_non_zeros_of, has_new_zeros, is_narrow, matrices,
     non_zeros,
 };
 use crate::cost::BLOCK_CELLS;
@@ -66,6 +66,8 @@ pub(super) fn by_cell(context: &Context<'_>, operator: &Operator, space: Space) 
     if let Some(scheduled) = scheduled.filter(|_| space == Space::Cells) {
         let (row_start, visit) = if scheduled.has_vectors_alone() && pass.share < 1.0 {
             (SPREAD_ALONE, LOOKED_UP_VISIT)
+        } else if scheduled.aggregates_values_of_rows() {
+            (VALUES_ONLY_ROW_START, 1.0)
         } else {
             (1.0, 1.0)
         };

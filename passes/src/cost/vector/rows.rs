@@ -30,6 +30,10 @@ const NARROW_STORE_IN_MOVES: f64 = 3.0;
 /// Set on one machine, for 2 to 32 columns.
 const FURTHER_PRODUCT: f64 = 0.5;
 
+/// What starting a sparse row costs an operator that does nothing with rows but aggregate them or multiply them with one vector,
+/// relative to the machine's `sparse.row`, which was measured with two products per row. Set on one machine.
+const SINGLE_WALK_ROW_START: f64 = 0.75;
+
 /// What an operator over rows writes, computes and reads.
 pub(super) fn by_row(context: &Context<'_>, operator: &Operator) -> CostVector {
     RowPass { operator, sparse_rows: SparseRows::of(context, operator) }.cost_vector(context)
@@ -125,7 +129,7 @@ impl RowPass<'_> {
             1.0
         };
         work.non_zeros = visit * non_zeros(context, inputs);
-        let mut all_walks = 0.0;
+        let (mut all_walks, mut wide_products) = (0.0, 0.0);
         for read in inputs.iter().filter(|read| stored_rows(context, read.id) > 0.0) {
             let is_read = |member: HopId, id: HopId| match sparse_rows {
                 Some(rows) => rows.walks_through(read.id, member, id),
@@ -133,6 +137,7 @@ impl RowPass<'_> {
             };
             let (products, walks) = walks(context, &operator.members, is_read);
             all_walks += walks;
+            wide_products += products;
             let non_zeros = stored_non_zeros(context, read.id) * read.touched / read.bytes.max(1.0);
             // A product with several columns takes more in a row that is in the nearest cache than what is visited again.
             let whole = (products - 1.0).max(0.0);
@@ -140,7 +145,15 @@ impl RowPass<'_> {
             work.non_zeros_again += (walks - 1.0 - whole).max(0.0) * non_zeros;
         }
         let begun_share = sparse_rows.as_ref().map_or(1.0, |rows| rows.begun_share(context));
-        let start = if goes_by_values && all_walks <= 1.0 { VALUES_ONLY_ROW_START } else { 1.0 };
+        let start = if all_walks > 1.0 {
+            1.0
+        } else if goes_by_values {
+            VALUES_ONLY_ROW_START
+        } else if all_walks > wide_products && work.combined_rows == 0.0 {
+            SINGLE_WALK_ROW_START
+        } else {
+            1.0
+        };
         work.sparse_rows = start * begun_share * inputs.iter().map(|read| stored_rows(context, read.id)).sum::<f64>();
     }
 }
