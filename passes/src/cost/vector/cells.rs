@@ -3,8 +3,8 @@
 
 use super::{
     BASIC_BLOCK_CELLS, COMPACT_IN_MOVES, CostVector, InputRead, LOOKED_UP_VISIT, MOST_REPEATED_VALUES,
-    SCATTER_IN_MOVES, SPREAD_ALONE, VALUES_ONLY_ROW_START, expected_output_bytes, has_all_non_zeros_of, has_new_zeros, is_narrow, matrices,
-    non_zeros,
+    SCATTER_IN_MOVES, SPREAD_ALONE, VALUES_ONLY_ROW_START, expected_output_bytes, has_all_non_zeros_of, has_new_zeros,
+    is_narrow, matrices, non_zeros,
 };
 use crate::cost::BLOCK_CELLS;
 use crate::cost::outer::{TRANSFERS_OF_SUMS, count_factors};
