@@ -5,14 +5,14 @@
 //! The pool calls what it runs through a pointer, once per block: its own code is compiled once, and not for each kernel.
 
 use crate::KernelContext;
+use fuseline_ir::ops::AggOp;
 use fuseline_ir::schedule::Strips;
 use fuseline_ir::work::{self, CELL_BYTES, csr_row_bytes, even_blocks};
 pub(crate) use fuseline_ir::work::{BASIC_BLOCK_CELLS as BLOCK_CELLS, MAX_PARTIALS, block_rows, most_block_rows};
 use fuseline_matrix::affinity::keep_apart;
 use fuseline_matrix::run_context::is_alone;
 use fuseline_matrix::{
-    Buffer, BufferPool, Csr, CsrRows, Dense, Layout, MatrixBlock, NanWatch, StopListener, SuitedRows, count_nonzeros,
-    strips,
+    Buffer, BufferPool, Csr, CsrRows, Dense, Layout, MatrixBlock, NanWatch, StopListener, SuitedRows, strips,
 };
 use fuseline_vecprims::{CsrTile, Tile, TileMut};
 use rayon::ThreadPool;
@@ -212,7 +212,8 @@ pub(crate) fn suited_rows(
             let mut non_zeros = 0;
             write.cells(place, |first, cells| {
                 compute(first, cells);
-                non_zeros += count_nonzeros(cells);
+                let len = cells.len();
+                non_zeros += context.primitives.full_agg(AggOp::Nnz, 1, len, Tile::new(cells, len)) as usize;
             });
             SuitedRows::in_place(context.buffers, cols, place, non_zeros)
         };

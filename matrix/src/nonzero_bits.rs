@@ -8,45 +8,77 @@ use fuseline_vecprims::{Isa, primitives};
 pub(crate) fn count_nonzeros_of_rows(offsets: &[usize], values: &[f64], mut each: impl FnMut(usize, usize)) {
     let Some((&first, &last)) = offsets.first().zip(offsets.last()) else { return };
     let bits = NonzeroBits::of(&values[first..last]);
-    let mut before = 0;
+    let (in_front, mut before) = (bits.in_front(), 0);
     for (row, &end) in offsets[1..].iter().enumerate() {
-        let up_to = bits.up_to(end - first);
+        let (word, bit) = ((end - first) / 64, (end - first) % 64);
+        let up_to = in_front[word] + (bits.words[word] & ((1 << bit) - 1)).count_ones() as usize;
         each(row, up_to - before);
         before = up_to;
     }
 }
 
 /// Which of some values are not zero.
-struct NonzeroBits {
+pub(crate) struct NonzeroBits {
     /// A bit for each value, in one word more than these need.
     words: Vec<u64>,
-    /// How many are set in front of each word.
-    in_front: Vec<usize>,
 }
 
 impl NonzeroBits {
-    fn of(values: &[f64]) -> Self {
+    pub(crate) fn of(values: &[f64]) -> Self {
         let mut words = vec![0; values.len() / 64 + 1];
         primitives(Isa::detect()).nonzero_bits(values, &mut words);
+        NonzeroBits { words }
+    }
+
+    /// How many values are not zero.
+    pub(crate) fn count(&self) -> usize {
+        self.words.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// Calls `each` with the positions of the values that are not zero, in order.
+    pub(crate) fn for_each(&self, mut each: impl FnMut(usize)) {
+        for (number, &word) in self.words.iter().enumerate() {
+            let mut left = word;
+            while left != 0 {
+                each(64 * number + left.trailing_zeros() as usize);
+                left &= left - 1;
+            }
+        }
+    }
+
+    /// How many are not zero in front of each word.
+    fn in_front(&self) -> Vec<usize> {
         let mut count = 0;
-        let in_front = words.iter().map(|word| {
+        let in_front = self.words.iter().map(|word| {
             let in_front = count;
             count += word.count_ones() as usize;
             in_front
         });
-        NonzeroBits { in_front: in_front.collect(), words }
-    }
-
-    /// How many of the first so many values are not zero.
-    fn up_to(&self, position: usize) -> usize {
-        let (word, bit) = (position / 64, position % 64);
-        self.in_front[word] + (self.words[word] & ((1 << bit) - 1)).count_ones() as usize
+        in_front.collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn positions(bits: &NonzeroBits) -> Vec<usize> {
+        let mut positions = vec![];
+        bits.for_each(|position| positions.push(position));
+        positions
+    }
+
+    #[test]
+    fn positions_are_those_of_what_is_not_zero() {
+        for len in [0, 1, 63, 64, 65, 1000] {
+            let values: Vec<f64> = (0..len).map(|i| f64::from(i % 5 == 0 || i > 500)).collect();
+            let bits = NonzeroBits::of(&values);
+            let expected: Vec<usize> = (0..values.len()).filter(|&i| values[i] != 0.0).collect();
+            assert_eq!(positions(&bits), expected);
+            assert_eq!(bits.count(), expected.len());
+        }
+        assert_eq!(positions(&NonzeroBits::of(&[-0.0, f64::NAN, 0.0])), [1]);
+    }
 
     /// Rows of all lengths, none and whole words among them, that begin behind other rows.
     #[test]

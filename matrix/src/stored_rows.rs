@@ -1,10 +1,13 @@
 //! Rows of a sparse result, block by block: each block has room for the most non-zeros that its rows may have, in memory of a
 //! pool, and the matrix is put together of what there is.
 
-use crate::nonzero_bits::count_nonzeros_of_rows;
+use crate::nonzero_bits::{NonzeroBits, count_nonzeros_of_rows};
 use crate::{Buffer, BufferPool, Csr, SparseRow};
 use fuseline_vecprims::{Isa, primitives};
 use std::sync::Arc;
+
+/// Cells among which one non-zero is picked sooner than registers are compressed. Set on one machine.
+const CELLS_OF_FEW: usize = 16;
 
 /// The rows of a block, which are stored one behind the other.
 #[derive(Debug)]
@@ -28,10 +31,14 @@ impl StoredRows {
         }
     }
 
-    /// The non-zeros of rows of so many cells, of which so many are not zero.
-    pub(crate) fn of_cells(pool: &Arc<BufferPool>, cols: usize, cells: &[f64], non_zeros: usize) -> Self {
-        let rows = cells.chunks_exact(cols.max(1));
+    /// The non-zeros of rows of so many cells, which these bits say.
+    pub(crate) fn of_cells(pool: &Arc<BufferPool>, cols: usize, cells: &[f64], bits: &NonzeroBits) -> Self {
+        let (rows, non_zeros) = (cells.chunks_exact(cols.max(1)), bits.count());
         let mut stored = StoredRows::new(pool, rows.len(), non_zeros);
+        if non_zeros.saturating_mul(CELLS_OF_FEW) <= cells.len() {
+            stored.pick(cols, cells, bits);
+            return stored;
+        }
         let (primitives, columns, values) =
             (primitives(Isa::detect()), &mut stored.columns[..], &mut stored.values[..]);
         let mut kept = 0;
@@ -41,6 +48,21 @@ impl StoredRows {
         }
         stored.count = kept;
         stored
+    }
+
+    /// Stores in empty rows of so many cells those that are not zero, one by one.
+    fn pick(&mut self, cols: usize, cells: &[f64], bits: &NonzeroBits) {
+        let (columns, values) = (&mut self.columns[..], &mut self.values[..]);
+        let (mut row, mut first, mut count) = (0, 0, 0);
+        bits.for_each(|position| {
+            while position - first >= cols {
+                (row, first) = (row + 1, first + cols);
+            }
+            (columns[count], values[count]) = ((position - first) as u32, cells[position]);
+            self.lengths[row] += 1;
+            count += 1;
+        });
+        self.count = count;
     }
 
     /// All cells of the rows, of so many columns.

@@ -2,7 +2,7 @@
 //! is stored without its zeros while its cells are in a cache, any other is written where it belongs among all cells: what is
 //! sparse in the end takes neither memory nor time for all of them.
 
-use crate::dense::count_nonzeros;
+use crate::nonzero_bits::NonzeroBits;
 use crate::shared::{each, split};
 use crate::{BufferPool, Dense, MatrixBlock, StoredRows};
 use std::sync::Arc;
@@ -19,7 +19,8 @@ pub struct SuitedRows {
 impl SuitedRows {
     /// The rows with these cells, which `write` puts where they belong among all cells if not few of them are non-zeros.
     pub fn new(pool: &Arc<BufferPool>, cols: usize, cells: &[f64], write: impl FnOnce(&[f64])) -> Self {
-        let suited = SuitedRows::in_place(pool, cols, cells, count_nonzeros(cells));
+        let bits = NonzeroBits::of(cells);
+        let suited = SuitedRows::of(pool, cols, cells, bits.count(), || bits);
         if !suited.are_few() {
             write(cells);
         }
@@ -28,8 +29,18 @@ impl SuitedRows {
 
     /// The rows with these cells, so many of them non-zeros, which lie where they belong among all cells.
     pub fn in_place(pool: &Arc<BufferPool>, cols: usize, cells: &[f64], non_zeros: usize) -> Self {
+        SuitedRows::of(pool, cols, cells, non_zeros, || NonzeroBits::of(cells))
+    }
+
+    fn of(
+        pool: &Arc<BufferPool>,
+        cols: usize,
+        cells: &[f64],
+        non_zeros: usize,
+        bits: impl FnOnce() -> NonzeroBits,
+    ) -> Self {
         let rows = cells.len() / cols.max(1);
-        let stored = is_sparse(rows, cols, non_zeros).then(|| StoredRows::of_cells(pool, cols, cells, non_zeros));
+        let stored = is_sparse(rows, cols, non_zeros).then(|| StoredRows::of_cells(pool, cols, cells, &bits()));
         SuitedRows { rows, non_zeros, stored }
     }
 
@@ -47,7 +58,7 @@ impl SuitedRows {
         let differ = blocks.iter_mut().zip(places).filter(|(block, _)| block.stored.is_some() != is_sparse);
         each(differ.collect(), |(block, (_, cells)): (&mut SuitedRows, (usize, &mut [f64]))| match &block.stored {
             Some(stored) => stored.write_cells(cols, cells),
-            None => block.stored = Some(StoredRows::of_cells(pool, cols, cells, block.non_zeros)),
+            None => block.stored = Some(StoredRows::of_cells(pool, cols, cells, &NonzeroBits::of(cells))),
         });
         if !is_sparse {
             dense.set_nan_free(is_nan_free);
