@@ -330,8 +330,9 @@ impl<'a> CellPass<'a> {
         let makes_zeros = || self.operator.members.iter().any(|&id| has_new_zeros(context, id));
         let shares_pattern = self.driver.is_none_or(|driver| has_all_non_zeros_of(context, root, driver));
         if self.visited.len() > 1 {
-            // As basic operators, they store what is joined, and leave out zeros among it then.
-            work.moved += work.joined;
+            // Zeros among what is joined are stored, too, and left out then.
+            let joined: f64 = self.visited.iter().map(|&id| stored_non_zeros(context, id)).sum();
+            work.moved += (joined - stored_non_zeros(context, root)).max(0.0);
         }
         if self.visited.len() > 1 || !shares_pattern || makes_zeros() {
             work.count_stored(stored_non_zeros(context, root), stored_rows(context, root));

@@ -54,11 +54,11 @@ const MOST_REPEATED_VALUES: f64 = 8.0;
 
 /// What a cell of a sparse row costs that is laid out for all columns, in cells that a transposition moves one by one: most are
 /// zeros, which are filled in. Set on one machine.
-const SCATTER_IN_MOVES: f64 = 0.15;
+const SCATTER_IN_MOVES: f64 = 0.25;
 
 /// What a cell of a result costs that is computed for all cells and stored sparse, in cells that a transposition moves one by
 /// one: it is counted and copied while it is in a cache. Set on one machine.
-const COMPACT_IN_MOVES: f64 = 0.15;
+const COMPACT_IN_MOVES: f64 = 0.3;
 
 /// What a cell of an unfolded image costs, in cells that a transposition moves one by one: those of a row of windows are
 /// neighbours in the image, too. Estimated, not measured; fused and basic convolutions unfold alike.
