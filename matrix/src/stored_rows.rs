@@ -31,7 +31,7 @@ impl StoredRows {
         }
     }
 
-    /// The non-zeros of rows of so many cells, which these bits say.
+    /// The non-zeros of rows of so many cells, given which cells are not zero.
     pub(crate) fn of_cells(pool: &Arc<BufferPool>, cols: usize, cells: &[f64], bits: &NonzeroBits) -> Self {
         let (rows, non_zeros) = (cells.chunks_exact(cols.max(1)), bits.count());
         let mut stored = StoredRows::new(pool, rows.len(), non_zeros);

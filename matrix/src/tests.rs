@@ -224,8 +224,31 @@ fn blocks_are_put_together_in_the_format_that_suits_all_of_them() {
     assert_eq!(formats, [false, false, false, false, false, false, true, true, true, true]);
 }
 
-/// Cells of which hardly any is not zero are passed over many at a time: none is lost, wherever it lies, and a zero of either sign
-/// is none.
+/// Rows are told apart, empty ones among them, whether non-zeros are picked one by one or registers are compressed, and at the border
+/// between the two.
+#[test]
+fn few_non_zeros_are_stored_in_their_rows() {
+    let pool = BufferPool::new(1 << 20);
+    for (rows, cols) in [(97, 1), (64, 7), (5, 160), (16, 64)] {
+        for non_zeros in [0, 1, rows * cols / 16, rows * cols / 16 + 1, rows * cols / 8] {
+            let value = |place: usize| if place % 3 == 0 { f64::NAN } else { place as f64 + 1.0 };
+            let first = (rows / 3) * cols;
+            let is_kept = |cell: usize| cell >= first && (cell - first) % 2 == 0 && (cell - first) / 2 < non_zeros;
+            let cells = Dense::from_fn(rows, cols, |i, j| if is_kept(i * cols + j) { value(i + j) } else { -0.0 });
+            let block = SuitedRows::in_place(&pool, cols, cells.values(), cells.count_nonzeros());
+            assert!(block.are_few() || cols == 1);
+            let matrix = SuitedRows::put_together(&pool, cells.clone(), vec![block]);
+            let expected = Csr::from_dense(&cells);
+            let Layout::Sparse(csr) = matrix.layout() else { continue };
+            assert_eq!(csr.row_offsets(), expected.row_offsets(), "{rows} x {cols}, {non_zeros}");
+            assert_eq!(csr.columns(), expected.columns());
+            let bits = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+            assert_eq!(bits(csr.values()), bits(expected.values()));
+        }
+    }
+}
+
+/// Hardly any of the cells is not zero: none of these is lost, wherever it lies, and a zero of either sign is none.
 #[test]
 fn rare_non_zeros_are_found_wherever_they_lie() {
     let pool = BufferPool::new(1 << 20);

@@ -57,17 +57,24 @@ macro_rules! for_each_family {
                 spread [] = copies::spread::<V>(rows, len, Rows::new(a, a_row), out, out_row);
             }
             BinaryFn BINARY (rows: usize, len: usize, a: *const f64, a_row: usize, b: *const f64, b_row: usize, out: *mut f64, out_row: usize) {
-                binary_vv [K: Elementwise<2>] = elementwise::tile::<V, K, 2>(rows, len, [Operand::cells(a, a_row), Operand::cells(b, b_row)], out, out_row);
+                binary_vv [K: Elementwise<2>] = {
+                    // One value for all rows of single cells is one value for the run that they make.
+                    match (len, a_row, b_row) {
+                        (1, 1.., 0) => binary_vs::<K>(rows, len, a, a_row, b, b_row, out, out_row),
+                        (1, 0, 1..) => binary_sv::<K>(rows, len, a, a_row, b, b_row, out, out_row),
+                        _ => elementwise::tile::<V, K, 2>(rows, len, [Operand::cells(a, a_row), Operand::cells(b, b_row)], out, out_row),
+                    }
+                };
                 binary_vs [K: Elementwise<2>] = {
                     let operands = [Operand::cells(a, a_row), Operand::scalar(b, b_row)];
-                    let is_done = elementwise::narrow(rows, len, operands, out, out_row, spread, |cells, [a, b], out| binary_vv::<K>(1, cells, a, cells, b, cells, out, cells));
+                    let is_done = elementwise::narrow(rows, len, operands, out, out_row, spread, |cells, [a, b], out| binary_vv::<K>(1, cells, a, cells, b, 0, out, cells));
                     if !is_done {
                         elementwise::tile::<V, K, 2>(rows, len, operands, out, out_row);
                     }
                 };
                 binary_sv [K: Elementwise<2>] = {
                     let operands = [Operand::scalar(a, a_row), Operand::cells(b, b_row)];
-                    let is_done = elementwise::narrow(rows, len, operands, out, out_row, spread, |cells, [a, b], out| binary_vv::<K>(1, cells, a, cells, b, cells, out, cells));
+                    let is_done = elementwise::narrow(rows, len, operands, out, out_row, spread, |cells, [a, b], out| binary_vv::<K>(1, cells, a, 0, b, cells, out, cells));
                     if !is_done {
                         elementwise::tile::<V, K, 2>(rows, len, operands, out, out_row);
                     }
@@ -76,7 +83,10 @@ macro_rules! for_each_family {
             TernaryFn TERNARY (rows: usize, len: usize, a: *const f64, a_row: usize, a_col: usize, b: *const f64, b_row: usize, b_col: usize, c: *const f64, c_row: usize, c_col: usize, out: *mut f64, out_row: usize) {
                 ternary [K: Elementwise<3>] = {
                     let operands = [(a, a_row, a_col), (b, b_row, b_col), (c, c_row, c_col)].map(|(values, row, column)| Operand::with_column_stride(values, row, column));
-                    let is_done = elementwise::narrow(rows, len, operands, out, out_row, spread, |cells, [a, b, c], out| ternary::<K>(1, cells, a, cells, 1, b, cells, 1, c, cells, 1, out, cells));
+                    let is_done = elementwise::narrow(rows, len, operands, out, out_row, spread, |cells, [a, b, c], out| {
+                        let [a_row, b_row, c_row] = operands.map(|operand| if operand.broadcast { 0 } else { cells });
+                        ternary::<K>(1, cells, a, a_row, 1, b, b_row, 1, c, c_row, 1, out, cells);
+                    });
                     if !is_done {
                         elementwise::ternary::<V, K>(rows, len, operands, out, out_row);
                     }

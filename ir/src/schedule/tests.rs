@@ -171,7 +171,18 @@ fn units_of_even_rows_are_counted() {
 #[test]
 fn units_of_whole_rows_have_as_many_as_their_weight_allows() {
     let mixed: Vec<usize> = (0..20_000).map(|row| if row % 37 == 0 { row % 1000 } else { row % 3 }).collect();
-    for (lengths, row_weight) in [(&LENGTHS[..], 1), (&mixed, 0), (&mixed, 1), (&mixed, 3), (&mixed, 5000)] {
+    let short: Vec<usize> = (0..20_000).map(|row| usize::from(row % 8 == 0)).collect();
+    let cases = [
+        (&LENGTHS[..], 1),
+        (&mixed, 0),
+        (&mixed, 1),
+        (&mixed, 3),
+        (&mixed, 5000),
+        (&short, 0),
+        (&short, 1),
+        (&short, 2),
+    ];
+    for (lengths, row_weight) in cases {
         let all = offsets(lengths);
         let weight = |rows: Range<usize>| all[rows.end] - all[rows.start] + rows.len() * row_weight;
         let rows = SparseRows { first_row: 0, offsets: &all };
@@ -180,6 +191,7 @@ fn units_of_whole_rows_have_as_many_as_their_weight_allows() {
             let end = partition.block_rows(block).end;
             partition.for_each_segment(block, |segment| {
                 let last = segment.first_row + segment.rows;
+                assert!(segment.rows <= MAX_UNIT_ROWS);
                 assert!(segment.rows == 1 || weight(segment.first_row..last) <= UNIT_CELLS);
                 let is_full = segment.rows == MAX_UNIT_ROWS || last == end;
                 assert!(is_full || weight(segment.first_row..last + 1) > UNIT_CELLS);

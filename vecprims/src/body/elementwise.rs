@@ -53,16 +53,14 @@ pub(crate) unsafe fn tile<V: Vector, K: Elementwise<N>, const N: usize>(
     mut out: *mut f64,
     out_row: usize,
 ) {
-    // One value for all rows of single cells is one value for the run that they make.
-    for operand in &mut operands {
-        operand.broadcast |= len == 1 && operand.row == 0;
-    }
     let gapless = out_row == len && operands.iter().all(|o| o.row == if o.broadcast { 0 } else { len });
-    let asks = asks_behind(rows, len);
+    let is_unit = asks_behind(rows, len);
+    // Behind rows with gaps lies what nobody reads, and a row that is taken again and again is at hand.
+    let asks = operands.map(|operand| is_unit && operand.row == len);
     let (rows, len) = if gapless { (1, rows * len) } else { (rows, len) };
     for _ in 0..rows {
         // SAFETY: the caller's tile covers every row.
-        unsafe { row::<V, K, N>(len, &operands, out, asks) };
+        unsafe { row::<V, K, N>(len, &operands, out, &asks) };
         for operand in &mut operands {
             operand.values = operand.values.wrapping_add(operand.row);
         }
@@ -111,14 +109,14 @@ pub(crate) unsafe fn narrow<const N: usize>(
     true
 }
 
-/// Applies the operation to one row, and asks for the operands' cells behind it if `asks`. Each block is loaded whole before it
-/// is stored, so `out` may be an operand.
+/// Applies the operation to one row, and asks for what lies behind the cells of the operands of which `asks` says so. Each block is
+/// loaded whole before it is stored, so `out` may be an operand.
 #[inline(always)]
 unsafe fn row<V: Vector, K: Elementwise<N>, const N: usize>(
     len: usize,
     operands: &[Operand; N],
     out: *mut f64,
-    asks: bool,
+    asks: &[bool; N],
 ) {
     if len == 0 {
         return;
@@ -134,10 +132,9 @@ unsafe fn row<V: Vector, K: Elementwise<N>, const N: usize>(
         let whole = len - len % BLOCK;
         let mut start = 0;
         while start < whole {
-            for (block, operand) in blocks.iter_mut().zip(operands) {
+            for ((block, operand), &asks) in blocks.iter_mut().zip(operands).zip(asks) {
                 if !operand.broadcast {
-                    // An operand that is the same row again is at hand.
-                    if asks && operand.row != 0 {
+                    if asks {
                         ask_behind(operand.values.wrapping_add(start));
                     }
                     *block = read_unaligned(operand.values.add(start).cast());
@@ -191,10 +188,13 @@ fn lane_of<const N: usize>(blocks: &[[f64; BLOCK]; N], lane: usize) -> [f64; N] 
 pub(crate) unsafe fn ternary<V: Vector, K: Elementwise<3>>(
     rows: usize,
     len: usize,
-    [a, b, c]: [Operand; 3],
+    operands: [Operand; 3],
     out: *mut f64,
     out_row: usize,
 ) {
+    // One value for all rows of single cells is one value for the run that they make.
+    let [a, b, c] =
+        operands.map(|operand| Operand { broadcast: operand.broadcast || len == 1 && operand.row == 0, ..operand });
     let cells = |operand: Operand| Operand { broadcast: false, ..operand };
     let scalar = |operand: Operand| Operand { broadcast: true, ..operand };
     // SAFETY: passed on to the caller. The arms differ in the constants that the compiler specialises each body for.

@@ -108,6 +108,33 @@ fn ternary_primitives_are_their_references() {
     });
 }
 
+/// One value for all rows of single cells, on either side, is one for the run that they make, where the output leaves gaps, too.
+#[test]
+fn one_value_beside_a_value_for_each_row() {
+    let mut generator = Generator::new(5);
+    let [a, b, c] = [0; 3].map(|_| generator.values(Kind::Special, 2_000));
+    for rows in [1, 7, 8, 9, 33, 600] {
+        for [a_row, b_row] in [[1, 0], [0, 1], [3, 0], [0, 2], [0, 0]] {
+            for out_row in [1, 3] {
+                let what = || format!("rows {a_row} and {b_row} apart, stored {out_row} apart");
+                for &op in &[BinaryOp::Minus, BinaryOp::Div, BinaryOp::Max] {
+                    let reference = |row: usize, _| op.eval(a[row * a_row], b[row * b_row]);
+                    let primitive = |table: &Primitives, out: TileMut<'_>| {
+                        table.binary(op, Form::VectVect, rows, 1, Tile::new(&a, a_row), Tile::new(&b, b_row), out);
+                    };
+                    check(rows, 1, out_row, reference, primitive, || format!("{op}, {}", what()));
+                }
+                for &op in TernaryOp::ALL {
+                    let reference = |row: usize, _| op.eval(a[row * a_row], b[row * b_row], c[row]);
+                    let operands = [(&a, a_row), (&b, b_row), (&c, 1)].map(|(data, row)| Operand::cells(data, row));
+                    let primitive = |table: &Primitives, out: TileMut<'_>| table.ternary(op, rows, 1, operands, out);
+                    check(rows, 1, out_row, reference, primitive, || format!("{op}, {}", what()));
+                }
+            }
+        }
+    }
+}
+
 /// Values that belong to rows are repeated along many short ones at a time.
 #[test]
 fn many_narrow_rows_with_a_value_each() {

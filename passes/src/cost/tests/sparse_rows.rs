@@ -468,6 +468,34 @@ fn rows_that_are_computed_for_all_columns_are_added_to_all_sums() {
     assert_eq!((sums.bytes, sums.times), (2.0 * 8.0 * 50_000.0, 99.0));
 }
 
+/// What aggregates the values of rows alone, or multiplies them with one vector, begins them sooner than what lays them out or
+/// meets them twice.
+#[test]
+fn rows_of_a_single_use_are_begun_sooner() {
+    let mut d = Dag::default();
+    let x = d.sparse("X", ROWS, 100, 20 * ROWS);
+    let (u, v, one) = (d.read("u", ROWS, 1), d.read("v", 100, 1), d.number(1.0));
+    let transposed = d.t(x);
+    let single = d.matmul(transposed, u);
+    let product = d.matmul(x, v);
+    let twice = d.matmul(transposed, product);
+    let filled = d.plus(x, one);
+    let exponential = d.op(UnaryOp::Exp, &[filled]);
+    let laid_out = d.matmul(exponential, v);
+    let squared = d.op(UnaryOp::Pow2, &[x]);
+    let by_row = |d: &mut Dag, of: HopId| d.op(HopOp::AggUnary(AggOp::Max, Direction::Row), &[of]);
+    let of_row = d.plus(x, u);
+    let (aggregated, of_filled) = (by_row(&mut d, squared), by_row(&mut d, of_row));
+    let begun = |template: TemplateType, members: &[HopId], inputs: &[HopId]| {
+        vector_of(&d.dag, Some(template), members, inputs).work.sparse_rows / ROWS as f64
+    };
+    assert_close(begun(TemplateType::Row, &[transposed, single], &[x, u]), 0.75);
+    assert_close(begun(TemplateType::Row, &[product, transposed, twice], &[x, v]), 1.0);
+    assert_close(begun(TemplateType::Row, &[filled, exponential, laid_out], &[x, v]), 1.0);
+    assert_close(begun(TemplateType::Cell, &[squared, aggregated], &[x]), 0.5);
+    assert_close(begun(TemplateType::Cell, &[of_row, of_filled], &[x, u]), 1.0);
+}
+
 /// Rows without non-zeros of the matrix at whose non-zeros an operator goes are hardly begun, neither its own nor those beside them.
 #[test]
 fn empty_rows_are_passed_over() {

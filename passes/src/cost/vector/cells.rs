@@ -66,7 +66,7 @@ pub(super) fn by_cell(context: &Context<'_>, operator: &Operator, space: Space) 
     if let Some(scheduled) = scheduled.filter(|_| space == Space::Cells) {
         let (row_start, visit) = if scheduled.has_vectors_alone() && pass.share < 1.0 {
             (SPREAD_ALONE, LOOKED_UP_VISIT)
-        } else if scheduled.aggregates_values_of_rows() {
+        } else if scheduled.aggregates_values_of_rows() && pass.share < 1.0 {
             (VALUES_ONLY_ROW_START, 1.0)
         } else {
             (1.0, 1.0)

@@ -149,7 +149,7 @@ impl RowPass<'_> {
             1.0
         } else if goes_by_values {
             VALUES_ONLY_ROW_START
-        } else if all_walks > wide_products && work.combined_rows == 0.0 {
+        } else if all_walks > wide_products && work.combined_rows == 0.0 && work.moved == 0.0 {
             SINGLE_WALK_ROW_START
         } else {
             1.0
