@@ -231,9 +231,10 @@ fn few_non_zeros_are_stored_in_their_rows() {
     let pool = BufferPool::new(1 << 20);
     for (rows, cols) in [(97, 1), (64, 7), (5, 160), (16, 64)] {
         for non_zeros in [0, 1, rows * cols / 16, rows * cols / 16 + 1, rows * cols / 8] {
-            let value = |place: usize| if place % 3 == 0 { f64::NAN } else { place as f64 + 1.0 };
+            let value = |place: usize| if place.is_multiple_of(3) { f64::NAN } else { place as f64 + 1.0 };
             let first = (rows / 3) * cols;
-            let is_kept = |cell: usize| cell >= first && (cell - first) % 2 == 0 && (cell - first) / 2 < non_zeros;
+            let is_kept =
+                |cell: usize| cell >= first && (cell - first).is_multiple_of(2) && (cell - first) / 2 < non_zeros;
             let cells = Dense::from_fn(rows, cols, |i, j| if is_kept(i * cols + j) { value(i + j) } else { -0.0 });
             let block = SuitedRows::in_place(&pool, cols, cells.values(), cells.count_nonzeros());
             assert!(block.are_few() || cols == 1);
