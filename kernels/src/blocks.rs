@@ -258,16 +258,6 @@ pub(crate) fn fill_blocks(
     result.set_nan_free(nan.saw_none());
 }
 
-/// Rows of so many cells, cut into parts of `width` columns: for each part its cells row by row.
-pub(crate) fn parts_of_columns(cells: &mut [f64], cols: usize, width: usize) -> Vec<Vec<&mut [f64]>> {
-    let rows = cells.len() / cols;
-    let mut parts: Vec<Vec<&mut [f64]>> = (0..cols.div_ceil(width)).map(|_| Vec::with_capacity(rows)).collect();
-    for row in cells.chunks_exact_mut(cols) {
-        row.chunks_mut(width).zip(&mut parts).for_each(|(cells, part)| part.push(cells));
-    }
-    parts
-}
-
 /// Copies as many cells as there is room for.
 pub(crate) fn copy_cells(context: &KernelContext<'_>, cells: &[f64], out: &mut Dense) {
     let write = PartByPart::new(context, out.values().len(), PART_CELLS);

@@ -1,10 +1,10 @@
 //! Cumulative aggregates down the columns: strictly in order, so that a column has the same bits however it is stored.
 
-use crate::blocks::{in_best_format, map_parts, parts_of_columns, row_ranges};
+use crate::blocks::{in_best_format, map_parts, row_ranges};
 use crate::elementwise::union_row;
 use crate::{KernelContext, KernelError};
 use fuseline_ir::ops::AggOp;
-use fuseline_matrix::{Csr, CsrRows, Dense, Layout, MatrixBlock, NanWatch, SparseRow};
+use fuseline_matrix::{Csr, CsrRows, Dense, Layout, MatrixBlock, NanWatch, SparseRow, parts_of_columns};
 use std::ops::Range;
 
 /// The partial aggregates of each column, from its first cell to each: `cumsum`, `cumprod`, `cummin`, `cummax`.

@@ -2,12 +2,11 @@
 
 use crate::blocks::{
     BLOCK_CELLS, PART_CELLS, PartByPart, average_row, balanced_ranges, block_rows, build_csr, copy_cells, fill_blocks,
-    for_each_block, in_best_format, map_parts, on_threads_for, parts_of_columns, row_ranges, rows_of, transpose_csr,
-    write_blocks,
+    for_each_block, in_best_format, map_parts, on_threads_for, row_ranges, rows_of, transpose_csr, write_blocks,
 };
 use crate::generate::{check_sparse_cols, checked_dims};
 use crate::{KernelContext, KernelError, Operand};
-use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock};
+use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock, parts_of_columns};
 use fuseline_vecprims::{Tile, TileMut};
 use std::borrow::Cow;
 use std::ops::Range;

@@ -50,6 +50,7 @@ pub use nan::NanWatch;
 pub use narrow::{NarrowCells, NarrowCsr, NarrowDense, NarrowValue};
 pub use refusal::{AllocationFailure, Refusal};
 pub use run_context::{RunContext, SMALLEST_RESERVED, StopFlag, StopListener};
+pub use shared::parts_of_columns;
 pub use sparse_row::{JoinedCells, SparseRow, ones_if_at_most};
 pub use stored_rows::StoredRows;
 pub use suited::SuitedRows;

@@ -45,6 +45,16 @@ pub(crate) fn split<T>(mut rest: &mut [T], lengths: impl Iterator<Item = usize>)
     lengths.map(cut).enumerate().collect()
 }
 
+/// Rows of so many cells, cut into parts of `width` columns: for each part its cells row by row.
+pub fn parts_of_columns(cells: &mut [f64], cols: usize, width: usize) -> Vec<Vec<&mut [f64]>> {
+    let rows = cells.len() / cols;
+    let mut parts: Vec<Vec<&mut [f64]>> = (0..cols.div_ceil(width)).map(|_| Vec::with_capacity(rows)).collect();
+    for row in cells.chunks_exact_mut(cols) {
+        row.chunks_mut(width).zip(&mut parts).for_each(|(cells, part)| part.push(cells));
+    }
+    parts
+}
+
 /// A copy of values in memory of a pool.
 pub(crate) fn copy_in<T: Pod + Send + Sync>(
     threads: &ThreadPool,

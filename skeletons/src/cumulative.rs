@@ -6,8 +6,8 @@ use crate::operator::{Operator, Workspace};
 use crate::output::split_parts;
 use fuseline_ir::cplan::COutput;
 use fuseline_ir::ops::AggOp;
-use fuseline_matrix::Dense;
 use fuseline_matrix::run_context::is_alone;
+use fuseline_matrix::{Dense, parts_of_columns};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -57,7 +57,7 @@ pub(crate) fn run_blocks(
             compute();
             // Rows that became whole, and the one above them.
             let (merged, whole) = (start - start % cols, end - end % cols);
-            let parts = columns_of_rows(&mut values[merged - merged.min(cols)..whole], cols, width);
+            let parts = parts_of_columns(&mut values[merged - merged.min(cols)..whole], cols, width);
             operator.env.pool.install(|| parts.into_par_iter().for_each(|part| merge_rows(agg, part)));
         } else if computed.is_empty() {
             compute();
@@ -75,15 +75,6 @@ pub(crate) fn run_blocks(
 /// Whether so many threads share the columns of a result: each has a cache line of them, and there is work for several.
 fn is_shared(cells: usize, cols: usize, threads: usize) -> bool {
     threads > 1 && cols >= threads * LEAST_COLUMNS && cells > CELLS_AT_A_TIME && !is_alone()
-}
-
-/// Rows of so many cells, cut into parts of `width` columns.
-fn columns_of_rows(cells: &mut [f64], cols: usize, width: usize) -> Vec<Cells<'_>> {
-    let mut parts: Vec<Cells<'_>> = (0..cols.div_ceil(width)).map(|_| Vec::with_capacity(cells.len() / cols)).collect();
-    for row in cells.chunks_exact_mut(cols) {
-        row.chunks_mut(width).zip(&mut parts).for_each(|(cells, part)| part.push(cells));
-    }
-    parts
 }
 
 /// Merges each of these rows with the one above it, which is merged before; the first one stays.
@@ -150,7 +141,7 @@ mod tests {
             }
             for width in 1..=cols {
                 let mut values = cells.clone();
-                let parts = columns_of_rows(&mut values, cols, width);
+                let parts = parts_of_columns(&mut values, cols, width);
                 parts.into_iter().for_each(|part| merge_rows(agg, part));
                 assert_eq!(values, expected, "{agg}, {cols} columns, {width} at a time");
             }

@@ -64,9 +64,11 @@ pub(super) fn by_cell(context: &Context<'_>, operator: &Operator, space: Space) 
         (Space::Cells | Space::Rows, scheduled) => pass.count_rows(context, scheduled.as_ref(), &mut vector),
     }
     if let Some(scheduled) = scheduled.filter(|_| space == Space::Cells) {
-        let (row_start, visit) = if scheduled.has_vectors_alone() && pass.share < 1.0 {
+        let (row_start, visit) = if pass.share == 1.0 {
+            (1.0, 1.0)
+        } else if scheduled.has_vectors_alone() {
             (SPREAD_ALONE, LOOKED_UP_VISIT)
-        } else if scheduled.aggregates_values_of_rows() && pass.share < 1.0 {
+        } else if scheduled.aggregates_values_of_rows() {
             (VALUES_ONLY_ROW_START, 1.0)
         } else {
             (1.0, 1.0)

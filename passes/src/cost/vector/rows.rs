@@ -145,11 +145,10 @@ impl RowPass<'_> {
             work.non_zeros_again += (walks - 1.0 - whole).max(0.0) * non_zeros;
         }
         let begun_share = sparse_rows.as_ref().map_or(1.0, |rows| rows.begun_share(context));
-        let start = if all_walks > 1.0 {
-            1.0
-        } else if goes_by_values {
+        let is_walked_once = all_walks == 1.0 && wide_products == 0.0;
+        let start = if goes_by_values && all_walks <= 1.0 {
             VALUES_ONLY_ROW_START
-        } else if all_walks > wide_products && work.combined_rows == 0.0 && work.moved == 0.0 {
+        } else if is_walked_once && work.combined_rows == 0.0 && work.moved == 0.0 {
             SINGLE_WALK_ROW_START
         } else {
             1.0
