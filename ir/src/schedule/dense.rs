@@ -32,8 +32,6 @@ const SHORT_VECTOR_ROWS_CELLS: usize = 1 << 14;
 /// Cells of a unit of rows that are multiplied with a large matrix, which has several rows, too, as long as they stay in the
 /// second-level cache.
 const LARGE_SWEPT_ROWS_CELLS: usize = 1 << 17;
-/// Cells of a unit of rows with long vectors computed for each of them: two of these vectors stay in the cache, too.
-const LONG_VECTOR_CELLS: usize = 2048;
 /// Values of a factor for the columns of a tile of products, which stay in the second-level cache while the rows of a block
 /// pass by.
 const FACTOR_VALUES: usize = 1 << 14;
@@ -43,6 +41,8 @@ const FACTOR_PANELS: [usize; 2] = [2, 10];
 const PRODUCT_ROWS: usize = 8;
 /// The least rows of a block that meet the same columns' factors.
 const FACTOR_ROWS: usize = 128;
+/// Blocks that some threads share evenly, however many these are.
+const MANY_BLOCKS: usize = 4 * MAX_PARTIALS;
 /// The most rows of a unit: bounds what is laid out per row.
 pub const MAX_UNIT_ROWS: usize = 4096;
 /// Bytes of a cache line.
@@ -83,7 +83,7 @@ pub struct WholeRows {
     pub widest: usize,
     /// The longest of those among them that are computed.
     pub computed: usize,
-    /// Whether long vectors are computed for each row, and nothing serves row after row: units then have fewer rows.
+    /// Whether long vectors are computed for each row, and nothing serves row after row: units of long rows then have fewer.
     pub has_long_vectors: bool,
     /// The cells that a unit adds to.
     pub sums: usize,
@@ -198,7 +198,7 @@ impl DensePartition {
     pub(super) fn whole_rows(area: Tile, whole: WholeRows, count: usize) -> Self {
         let within = |cells: usize| cells / whole.widest.max(1);
         let tile_rows = if whole.has_long_vectors {
-            within(LONG_VECTOR_CELLS)
+            within(UNIT_CELLS)
         } else {
             let few = within(UNIT_CELLS).min(MIN_UNIT_ROWS).max(within(LONG_ROWS_CELLS).min(MIN_LONG_ROWS));
             within(ROW_UNIT_CELLS).max(few)
@@ -216,12 +216,14 @@ impl DensePartition {
         }
     }
 
-    /// Its blocks, of a single row that is rows of so many cells one behind the other: cut where these end, unless they are longer
-    /// than a block.
+    /// Its blocks, of a single row that is rows of so many cells one behind the other: cut where these end, unless they are long, or
+    /// longer than a block and so few that threads would share them unevenly.
     pub(super) fn between_rows(self, cols: usize) -> Self {
         let rows = self.block_cols / cols.max(1);
         if rows == 0 {
-            return self;
+            let are_many = self.area.cols / cols.max(1) >= MANY_BLOCKS;
+            let block_cols = if are_many && cols <= LARGE { cols } else { self.block_cols };
+            return DensePartition { block_cols, ..self };
         }
         // Blocks begin with a cache line.
         let rows = if rows < LINE_CELLS { rows } else { rows / LINE_CELLS * LINE_CELLS };

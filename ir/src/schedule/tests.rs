@@ -108,6 +108,21 @@ fn tiles_cover_every_cell_once() {
     }
 }
 
+/// Blocks of cells that may be stored row by row end where rows do, longer ones too where there are many.
+#[test]
+fn blocks_of_runs_end_where_rows_do() {
+    let first = |rows, cols| DensePartition::cells(area(1, rows * cols)).between_rows(cols).block(0).cols;
+    assert_eq!([100, 10_000, 50_000, LARGE_ROW].map(|cols| first(100, cols)), [9600, 30_000, 50_000, LARGE_ROW]);
+    // Few long rows, and rows that no near cache holds, are cut.
+    assert_eq!([(10, 50_000), (100, 2 * LARGE_ROW)].map(|(rows, cols)| first(rows, cols) % cols == 0), [false; 2]);
+    for (rows, cols) in [(100, 1000), (100, 50_000), (10, 50_000), (1, 100_001)] {
+        check_tiles(1, rows * cols, &DensePartition::cells(area(1, rows * cols)).between_rows(cols));
+    }
+}
+
+/// Cells of the longest row that is a block.
+const LARGE_ROW: usize = 1 << 17;
+
 /// Few rows of many columns are the work of several threads all the same.
 #[test]
 fn products_of_few_rows_are_cut_across() {

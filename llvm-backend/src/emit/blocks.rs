@@ -9,6 +9,7 @@
 //! there each whole register of the rest has code of its own, and the part of one at the end, whose accumulator depends on how
 //! many these are, is computed first.
 
+use super::ahead::Near;
 use super::conditions::known;
 use super::loops::{LinesAhead, Loop, Row, Source};
 use super::reduce::LANES;
@@ -148,7 +149,7 @@ impl<'ctx> Loop<'_, 'ctx> {
         emitter.builder.position_at_end(whole);
         for (phi, lines) in asked.iter().zip(asked_for) {
             let address = phi.as_basic_value().into_pointer_value();
-            emitter.prefetch(address)?;
+            emitter.prefetch(address, Near::SecondLevel)?;
             phi.add_incoming(&[(&emitter.address_beyond(address, lines.distance)?, whole)]);
         }
         self.step(emitter, row, Cells { first: cell, mask: None }, Accumulators::none())?;

@@ -1,5 +1,6 @@
 //! What a fused loop is to those who emit it: what it reads, writes, reduces and asks for ahead of its use, and its rows.
 
+use super::ahead::Near;
 use super::memory::View;
 use super::registers::Mask;
 use crate::schedule::FusedLoop;
@@ -110,6 +111,7 @@ pub(super) struct Row<'ctx> {
 pub(super) struct InputAhead<'ctx> {
     pub(super) node: CNodeId,
     pub(super) distance: IntValue<'ctx>,
+    pub(super) near: Near,
 }
 
 /// Lines of memory to ask for: the first, and how many values behind each lies the next.

@@ -21,7 +21,7 @@ const MAX_TILE: usize = 1 << 14;
 const STREAM_BYTES: usize = 1536;
 
 /// How far ahead element-wise operations ask, in values: a page. The best of 64 to 1024 on Zen 5, where `exp(X) %*% v` over rows
-/// of 10 to 3,000 values takes 0.71 to 0.78 of the time, and `max(X, c) %*% v` 0.74 to 0.85.
+/// of 10 to 3,000 values takes 0.71 to 0.78 of the time, and `max(X, c) %*% v` 0.7 to 0.8, up to rows of 100,000.
 const PAGE: usize = 512;
 
 /// The half of the following tile that a pass asks for.
@@ -85,17 +85,11 @@ impl Ahead {
     }
 }
 
-/// Whether an element-wise operation asks for what lies behind a tile of these rows: for units of rows, which it may be the
-/// first to read, but not for a value of each row, which other steps computed.
+/// Asks for the cache line a page behind these values, into the nearest cache: the next but a few blocks read it.
 #[inline(always)]
-pub(crate) fn asks_behind(rows: usize, len: usize) -> bool {
-    len > 1 && rows.saturating_mul(len) <= MAX_TILE
-}
-
-/// Asks for the cache line a page behind these values, into the second-level cache.
-#[inline(always)]
-pub(crate) fn ask_behind(values: *const f64) {
-    prefetch(values.wrapping_add(PAGE));
+pub(crate) unsafe fn ask_behind<V: Vector>(values: *const f64) {
+    // SAFETY: the caller runs on the instruction set of `V`.
+    unsafe { V::prefetch(values.wrapping_add(PAGE)) };
 }
 
 /// What a pass over sparse rows asks for: half of the values and of the columns of the rows that follow, as if they had as

@@ -1,6 +1,6 @@
 //! Element-wise operations on tiles: the scalar reference, vectorised by the compiler over blocks of eight values.
 
-use super::ahead::{ask_behind, asks_behind};
+use super::ahead::ask_behind;
 use crate::family::UnaryFn;
 use crate::kernel::Elementwise;
 use crate::vector::{BLOCK, Vector};
@@ -54,9 +54,9 @@ pub(crate) unsafe fn tile<V: Vector, K: Elementwise<N>, const N: usize>(
     out_row: usize,
 ) {
     let gapless = out_row == len && operands.iter().all(|o| o.row == if o.broadcast { 0 } else { len });
-    let is_unit = asks_behind(rows, len);
-    // Behind rows with gaps lies what nobody reads, and a row that is taken again and again is at hand.
-    let asks = operands.map(|operand| is_unit && operand.row == len);
+    // Behind rows with gaps lies what nobody reads; a row that is taken again and again is at hand, and so is a value of each row, which
+    // other steps computed.
+    let asks = operands.map(|operand| len > 1 && operand.row == len);
     let (rows, len) = if gapless { (1, rows * len) } else { (rows, len) };
     for _ in 0..rows {
         // SAFETY: the caller's tile covers every row.
@@ -135,7 +135,7 @@ unsafe fn row<V: Vector, K: Elementwise<N>, const N: usize>(
             for ((block, operand), &asks) in blocks.iter_mut().zip(operands).zip(asks) {
                 if !operand.broadcast {
                     if asks {
-                        ask_behind(operand.values.wrapping_add(start));
+                        ask_behind::<V>(operand.values.wrapping_add(start));
                     }
                     *block = read_unaligned(operand.values.add(start).cast());
                 }
