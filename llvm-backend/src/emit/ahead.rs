@@ -1,6 +1,6 @@
 //! Asking for memory ahead of its use. Nothing depends on it but the time.
 
-use super::loops::{InputAhead, Loop, LoopInput, Row, Source};
+use super::loops::{InputAhead, Loop, LoopInput, Near, Row, Source};
 use super::unit::Fact;
 use super::{Emit, Emitter};
 use crate::schedule::{Extent, FusedLoop};
@@ -16,16 +16,6 @@ const VALUES_AHEAD: u64 = 1024;
 /// How far ahead longer rows and runs of cells are asked for, in values: a page, where the hardware's prefetchers end. The best of 256
 /// to 4096 on Zen 5 for rows of 2,000 and 3,000 values.
 const PAGE: u64 = 512;
-
-/// How near a cache what is asked for comes, as LLVM counts locality.
-#[derive(Clone, Copy)]
-pub(super) enum Near {
-    /// The second level and those behind it.
-    SecondLevel = 2,
-    /// All of them. Asked for into the second level, lines wait once more for their way into the first, among the few that a core
-    /// waits for at a time: streams of rows take a quarter longer.
-    FirstLevel = 3,
-}
 
 impl<'ctx> Emitter<'_, 'ctx> {
     /// What a loop with these inputs asks for: later rows of the vectors and of the tiles of cells that come from memory, later cells of

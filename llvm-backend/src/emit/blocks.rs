@@ -9,9 +9,8 @@
 //! there each whole register of the rest has code of its own, and the part of one at the end, whose accumulator depends on how
 //! many these are, is computed first.
 
-use super::ahead::Near;
 use super::conditions::known;
-use super::loops::{LinesAhead, Loop, Row, Source};
+use super::loops::{LinesAhead, Loop, Near, Row, Source};
 use super::reduce::LANES;
 use super::registers::{Mask, add_incoming, registers};
 use super::{Emit, Emitter};

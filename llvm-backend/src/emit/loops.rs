@@ -1,6 +1,5 @@
 //! What a fused loop is to those who emit it: what it reads, writes, reduces and asks for ahead of its use, and its rows.
 
-use super::ahead::Near;
 use super::memory::View;
 use super::registers::Mask;
 use crate::schedule::FusedLoop;
@@ -112,6 +111,16 @@ pub(super) struct InputAhead<'ctx> {
     pub(super) node: CNodeId,
     pub(super) distance: IntValue<'ctx>,
     pub(super) near: Near,
+}
+
+/// How near a cache what is asked for comes, as LLVM counts locality.
+#[derive(Clone, Copy)]
+pub(super) enum Near {
+    /// The second level and those behind it.
+    SecondLevel = 2,
+    /// All of them. Asked for into the second level, lines wait once more for their way into the first, among the few that a core
+    /// waits for at a time: streams of rows take a quarter longer.
+    FirstLevel = 3,
 }
 
 /// Lines of memory to ask for: the first, and how many values behind each lies the next.
