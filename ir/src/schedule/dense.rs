@@ -41,8 +41,10 @@ const FACTOR_PANELS: [usize; 2] = [2, 10];
 const PRODUCT_ROWS: usize = 8;
 /// The least rows of a block that meet the same columns' factors.
 const FACTOR_ROWS: usize = 128;
-/// Blocks that some threads share evenly, however many these are.
+/// Blocks that sixteen threads share evenly, and more of them about so.
 const MANY_BLOCKS: usize = 4 * MAX_PARTIALS;
+/// Cells of the longest row that is a block of cells by itself: the second-level cache holds it.
+const LONGEST_BLOCK_ROW: usize = 1 << 17;
 /// The most rows of a unit: bounds what is laid out per row.
 pub const MAX_UNIT_ROWS: usize = 4096;
 /// Bytes of a cache line.
@@ -192,7 +194,7 @@ impl DensePartition {
         DensePartition { area, block_rows: area.rows.max(1), block_cols, tile_rows, tile_cols }
     }
 
-    /// Tiles of whole rows, as many as fit when each holds vectors of up to `widest` cells, fewer where long vectors are
+    /// Tiles of whole rows, as many as fit when each holds vectors of up to `widest` cells, fewer long ones where long vectors are
     /// computed for each row, and more where hardly anything is, or where they add to large sums or are multiplied with a large
     /// matrix; in at most `count` blocks.
     pub(super) fn whole_rows(area: Tile, whole: WholeRows, count: usize) -> Self {
@@ -216,16 +218,16 @@ impl DensePartition {
         }
     }
 
-    /// Its blocks, of a single row that is rows of so many cells one behind the other: cut where these end, unless they are long, or
-    /// longer than a block and so few that threads would share them unevenly.
+    /// Its blocks, of a single row that is rows of so many cells one behind the other: cut where these end. Rows longer than a block
+    /// are one each, unless they are so long that no near cache holds one, or so few that many threads would share them unevenly.
     pub(super) fn between_rows(self, cols: usize) -> Self {
         let rows = self.block_cols / cols.max(1);
         if rows == 0 {
             let are_many = self.area.cols / cols.max(1) >= MANY_BLOCKS;
-            let block_cols = if are_many && cols <= LARGE { cols } else { self.block_cols };
+            let block_cols = if are_many && cols <= LONGEST_BLOCK_ROW { cols } else { self.block_cols };
             return DensePartition { block_cols, ..self };
         }
-        // Blocks begin with a cache line.
+        // Blocks of many rows begin with a cache line.
         let rows = if rows < LINE_CELLS { rows } else { rows / LINE_CELLS * LINE_CELLS };
         DensePartition { block_cols: rows * cols, ..self }
     }

@@ -114,10 +114,20 @@ fn blocks_of_runs_end_where_rows_do() {
     let first = |rows, cols| DensePartition::cells(area(1, rows * cols)).between_rows(cols).block(0).cols;
     assert_eq!([100, 10_000, 50_000, LARGE_ROW].map(|cols| first(100, cols)), [9600, 30_000, 50_000, LARGE_ROW]);
     // Few long rows, and rows that no near cache holds, are cut.
-    assert_eq!([(10, 50_000), (100, 2 * LARGE_ROW)].map(|(rows, cols)| first(rows, cols) % cols == 0), [false; 2]);
+    let are_whole = |(rows, cols)| first(rows, cols) % cols == 0;
+    assert_eq!([(63, 50_000), (64, 50_000), (100, LARGE_ROW + 1)].map(are_whole), [false, true, false]);
     for (rows, cols) in [(100, 1000), (100, 50_000), (10, 50_000), (1, 100_001)] {
         check_tiles(1, rows * cols, &DensePartition::cells(area(1, rows * cols)).between_rows(cols));
     }
+}
+
+/// Units of rows with long vectors have as many cells as others, and no more rows than the second-level cache holds vectors of.
+#[test]
+fn units_of_rows_with_long_vectors_have_few() {
+    let rows = |widest| {
+        DensePartition::whole_rows(area(8192, widest), whole(widest, true), 1).tiles(0).next().expect("a tile").rows
+    };
+    assert_eq!([500, 1000, 2000, 3000, 10_000].map(rows), [16, 8, 4, 2, 1]);
 }
 
 /// Cells of the longest row that is a block.

@@ -14,7 +14,7 @@ use inkwell::values::{IntValue, PointerValue};
 const VALUES_AHEAD: u64 = 1024;
 
 /// How far ahead longer rows and runs of cells are asked for, in values: a page, where the hardware's prefetchers end. The best of 256
-/// to 4096 on Zen 5 for rows of 2,000 and 3,000 values.
+/// to 4096 on Zen 5 for rows of 2,000 and 3,000 values; runs were measured with it alone.
 const PAGE: u64 = 512;
 
 impl<'ctx> Emitter<'_, 'ctx> {
@@ -22,15 +22,20 @@ impl<'ctx> Emitter<'_, 'ctx> {
     /// runs that are aggregated, and in dense Outer units the next unit's cells. The hardware's prefetchers go on only while they are
     /// used: masked loads teach them nothing, and memory would have nothing to do while the values of a tile are multiplied, or
     /// products computed. Runs that are stored gain nothing from memory, and lose a tenth in the caches.
-    pub(super) fn ahead(&mut self, fused: &FusedLoop, inputs: &[LoopInput<'ctx>]) -> Emit<Vec<InputAhead<'ctx>>> {
+    pub(super) fn ahead(
+        &mut self,
+        fused: &FusedLoop,
+        inputs: &[LoopInput<'ctx>],
+        length: IntValue<'ctx>,
+    ) -> Emit<Vec<InputAhead<'ctx>>> {
         let mut ahead = Vec::new();
         for &LoopInput { node, view } in inputs {
             let (distance, near) = match (fused.extent, &self.plan.nodes[node]) {
                 (Extent::Vector(_), CNode::Main | CNode::SideRow(..)) => {
-                    (self.rows_ahead(view.row_stride)?, Near::FirstLevel)
+                    (self.rows_ahead(view.row_stride, length)?, Near::FirstLevel)
                 }
                 (Extent::Cells, CNode::Main | CNode::SideCell(_)) if self.goes_row_by_row() => {
-                    (self.rows_ahead(view.row_stride)?, Near::FirstLevel)
+                    (self.rows_ahead(view.row_stride, length)?, Near::FirstLevel)
                 }
                 (Extent::Cells, CNode::Main | CNode::SideCell(_)) if self.plan.space() == Space::Factors => {
                     (self.number(Fact::NextUnit)?, Near::SecondLevel)
@@ -58,8 +63,9 @@ impl<'ctx> Emitter<'_, 'ctx> {
         self.builder.build_call(function, &[address.into(), hints[0], hints[1], hints[2]], "").map(|_| ())
     }
 
-    /// Whole rows of about [`VALUES_AHEAD`], or [`PAGE`] where rows are longer, in values.
-    fn rows_ahead(&self, row: IntValue<'ctx>) -> Emit<IntValue<'ctx>> {
+    /// Whole rows of about [`VALUES_AHEAD`], or [`PAGE`] where the loop takes more values of each, in values. Tiles of columns take few
+    /// of rows that lie far apart: behind these lie the columns of another tile.
+    fn rows_ahead(&self, row: IntValue<'ctx>, length: IntValue<'ctx>) -> Emit<IntValue<'ctx>> {
         let one = self.index(1);
         let is_zero = self.builder.build_int_compare(IntPredicate::EQ, row, self.index(0), "")?;
         let divisor = self.builder.build_select(is_zero, one, row, "")?.into_int_value();
@@ -67,7 +73,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let rows = self.builder.build_int_unsigned_div(whole, divisor, "")?;
         let rows = self.builder.build_int_add(rows, one, "")?;
         let short = self.builder.build_int_mul(rows, row, "")?;
-        let is_long = self.builder.build_int_compare(IntPredicate::UGT, row, whole, "")?;
+        let is_long = self.builder.build_int_compare(IntPredicate::UGT, length, whole, "")?;
         let distance = self.builder.build_select(is_long, self.index(PAGE), short, "")?;
         Ok(distance.into_int_value())
     }
@@ -80,7 +86,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
 }
 
 impl<'ctx> Loop<'_, 'ctx> {
-    /// Asks for what belongs to a register of cells in later rows, or in the next unit.
+    /// Asks for what belongs to a register of cells in later rows, later in the run, or in the next unit.
     pub(super) fn ask_ahead(&self, emitter: &Emitter<'_, 'ctx>, row: &Row<'ctx>, cell: IntValue<'ctx>) -> Emit<()> {
         for ahead in &self.ahead {
             if let Some(Source::Run(begin)) = row.sources.get(&ahead.node) {

@@ -100,7 +100,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let ends_with_rows = reductions.len() > unit_reductions || self.goes_row_by_row();
         let last_lanes =
             if ends_with_rows && self.computes_little(fused) { Some(self.lanes_of_last(length)?) } else { None };
-        let ahead = self.ahead(fused, &inputs)?;
+        let ahead = self.ahead(fused, &inputs, length)?;
         Ok(Loop {
             fused,
             rows,

@@ -7,13 +7,27 @@
 //! too, and leaves the rest to primitives.
 
 use super::{Extent, FusedLoop};
-use fuseline_ir::cplan::{CNode, CNodeId, CPlan, Length};
+use fuseline_ir::cplan::{CNode, CNodeId, COutput, CPlan, Length};
+use fuseline_ir::ops::AggOp;
 use fuseline_ir::template::Space;
 use fuseline_ir::work::{is_binary_function, is_unary_function, narrow_below};
 
 /// Rows of a plan are narrow if they have fewer cells than this.
 pub(crate) fn narrow_cells(plan: &CPlan) -> u32 {
-    narrow_below(plan.nodes.values().any(is_function)) as u32
+    narrow_below(plan.nodes.values().any(is_function), seeks_extremes(plan)) as u32
+}
+
+/// Whether the least or the largest value of each row is sought.
+fn seeks_extremes(plan: &CPlan) -> bool {
+    let of_node = plan.nodes.values().filter_map(|node| match node {
+        CNode::RowAgg(agg, _) => Some(*agg),
+        _ => None,
+    });
+    let of_output = plan.outputs.iter().filter_map(|output| match output {
+        COutput::RowAgg(agg, _) => Some(*agg),
+        _ => None,
+    });
+    of_node.chain(of_output).any(|agg| matches!(agg, AggOp::Min | AggOp::Max))
 }
 
 /// Whether a node is a function such as `exp`.

@@ -42,6 +42,14 @@ pub(super) const MET_ROW_START: f64 = 1.5;
 /// moves one by one. Set on one machine, for some thousand rows: among many more it is up to three times as much.
 const TRANSPOSED_IN_MOVES: f64 = 6.0;
 
+/// What a cell of a sparse row costs that is laid out for all columns, in cells that a loop over rows goes over: most are zeros,
+/// which are filled in. Set on one machine.
+const LAID_OUT_IN_LOOPS: f64 = 4.0;
+
+/// What a cell of a result costs that is computed for all cells and stored sparse, in cells that a loop over rows goes over: it is
+/// counted and copied while it is in a cache. Set on one machine.
+const COMPACTED_IN_LOOPS: f64 = 4.8;
+
 /// What an operator computes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Work {
@@ -90,6 +98,10 @@ pub struct Work {
     pub moved: f64,
     /// Cells that the loops of an operator over rows go over.
     pub row_cells: f64,
+    /// Cells of sparse rows that are laid out for all columns.
+    pub laid_out: f64,
+    /// Cells of results that are computed for all cells and stored sparse.
+    pub compacted: f64,
 }
 
 impl Work {
@@ -186,7 +198,8 @@ impl Work {
         let stores = self.stored * sparse.store + self.stored_rows * sparse.store_row;
         let starts = self.runs * machine.start.run + self.rows * machine.start.row + self.narrow * machine.start.narrow;
         let moves = self.moved / machine.compute.of(OperationClass::Reorganization);
-        let loops = self.row_cells / machine.compute.row_cells;
+        let passed = self.row_cells + LAID_OUT_IN_LOOPS * self.laid_out + COMPACTED_IN_LOOPS * self.compacted;
+        let loops = passed / machine.compute.row_cells;
         (flops.sum::<f64>() - saved + moves + loops + visits + stores + starts) / threads
     }
 }

@@ -64,7 +64,8 @@ pub struct ComputeRates {
     /// Of [`OperationClass::Reorganization`]: cells per second.
     pub reorganization: f64,
     /// Cells per second that a loop of a Row operator goes over, apart from its operations: it loads them from the nearest
-    /// cache, where an operator over cells keeps them in registers.
+    /// cache, where an operator over cells keeps them in registers. Laying out sparse rows and storing few of many cells are priced
+    /// in such passes.
     pub row_cells: f64,
 }
 

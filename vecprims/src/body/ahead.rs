@@ -85,7 +85,7 @@ impl Ahead {
     }
 }
 
-/// Asks for the cache line a page behind these values, into the nearest cache: the next but a few blocks read it.
+/// Asks for the cache line a page behind these values, into the nearest cache, which holds it until then.
 #[inline(always)]
 pub(crate) unsafe fn ask_behind<V: Vector>(values: *const f64) {
     // SAFETY: the caller runs on the instruction set of `V`.

@@ -1,8 +1,8 @@
 //! Basic operators that read their inputs whole: products, aggregations, and what moves cells.
 
 use super::{
-    BASIC_BLOCK_CELLS, COMPACT_IN_MOVES, CostVector, InputRead, VALUES_ONLY_ROW_START, expected_output_bytes,
-    least_read, matrices, non_zeros, reads_values_alone, unfolding,
+    BASIC_BLOCK_CELLS, CostVector, InputRead, VALUES_ONLY_ROW_START, expected_output_bytes, least_read, matrices,
+    non_zeros, reads_values_alone, unfolding,
 };
 use crate::cost::BLOCK_CELLS;
 use crate::cost::outer::TRANSFERS_OF_SUMS;
@@ -56,7 +56,7 @@ pub(super) fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVe
         work.sparse_rows += begun;
         work.non_zeros += visited;
         count_lines(context, id, &mut inputs, &mut work);
-        work.moved += COMPACT_IN_MOVES * compacted_cells(context, id);
+        work.compacted += compacted_cells(context, id);
     }
     work.count_stored(stored_non_zeros(context, id), stored_rows(context, id));
     let formed = FormedTranspose::of(context, id);

@@ -2,9 +2,9 @@
 //! non-zeros of several inputs.
 
 use super::{
-    BASIC_BLOCK_CELLS, COMPACT_IN_MOVES, CostVector, InputRead, LOOKED_UP_VISIT, MOST_REPEATED_VALUES,
-    SCATTER_IN_MOVES, SPREAD_ALONE, VALUES_ONLY_ROW_START, expected_output_bytes, has_all_non_zeros_of, has_new_zeros,
-    is_narrow, matrices, non_zeros,
+    BASIC_BLOCK_CELLS, CostVector, InputRead, LOOKED_UP_VISIT, MOST_REPEATED_VALUES, SPREAD_ALONE,
+    VALUES_ONLY_ROW_START, expected_output_bytes, has_all_non_zeros_of, has_new_zeros, is_narrow, matrices, non_zeros,
+    seeks_extremes,
 };
 use crate::cost::BLOCK_CELLS;
 use crate::cost::outer::{TRANSFERS_OF_SUMS, count_factors};
@@ -21,7 +21,6 @@ use crate::facts::{
 };
 use crate::zeros::Zeros;
 use fuseline_ir::hop::{HopId, HopOp};
-use fuseline_ir::ops::{AggOp, Direction};
 use fuseline_ir::schedule::{Driver, Flow};
 use fuseline_ir::work;
 use fuseline_ir::{SizeInfo, Space};
@@ -143,7 +142,7 @@ impl<'a> CellPass<'a> {
         if share == 1.0 {
             let is_laid_out =
                 |read: &&InputRead| stored_rows(context, read.id) > 0.0 && context.hop(read.id).size.same_dims(space);
-            work.moved = SCATTER_IN_MOVES * cells(space) * inputs.iter().filter(is_laid_out).count() as f64;
+            work.laid_out = cells(space) * inputs.iter().filter(is_laid_out).count() as f64;
         }
         for read in inputs.iter_mut().filter(|read| read.touched < read.bytes) {
             read.gathers = cells(space) * share;
@@ -174,7 +173,7 @@ impl<'a> CellPass<'a> {
             work.moved += work.joined;
         }
         let compacted = if share == 1.0 { self.compacted_cells(context) } else { 0.0 };
-        work.moved += COMPACT_IN_MOVES * compacted;
+        work.compacted += compacted;
         let output = outputs_bytes(context, operator);
         let is_shared = cells(space) * share > BLOCK_CELLS as f64;
         let sweeps = SmallVec::new();
@@ -208,18 +207,15 @@ impl<'a> CellPass<'a> {
         let (rows, values) = self.space.known_dims().unwrap_or_default();
         let work = &mut vector.work;
         work.runs = 0.0;
-        work.rows = rows as f64 * if self.seeks_extremes(context) { EXTREME_ROW_START } else { 1.0 };
-        if is_narrow(context, self.operator, values) {
+        let narrow = is_narrow(context, self.operator, values);
+        // Narrow rows are one run, of which each register holds values of several rows.
+        work.rows =
+            rows as f64 * if !narrow && seeks_extremes(context, self.operator) { EXTREME_ROW_START } else { 1.0 };
+        if narrow {
             work.row_cells = self.loops_beside(context) as f64 * cells(&self.space);
         } else {
             work.fill_by_row(values as f64);
         }
-    }
-
-    /// Whether the least or the largest value of each row is sought.
-    fn seeks_extremes(&self, context: &Context<'_>) -> bool {
-        let is_extreme = |op: &HopOp| matches!(op, HopOp::AggUnary(AggOp::Min | AggOp::Max, Direction::Row));
-        self.operator.members.iter().any(|&id| is_extreme(&context.hop(id).op))
     }
 
     /// The loops over the cells of narrow rows beside that which computes them: they repeat vectors, and aggregate what was

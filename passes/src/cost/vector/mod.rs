@@ -13,7 +13,7 @@ use crate::cover::Operator;
 use crate::facts::{Context, SCALAR_BYTES, bytes_of, stored_non_zeros, stored_rows};
 use crate::machine::LINE_BYTES;
 use fuseline_ir::hop::{HopId, HopOp};
-use fuseline_ir::ops::{BinaryOp, BinaryZero, Direction, UnaryZero};
+use fuseline_ir::ops::{AggOp, BinaryOp, BinaryZero, Direction, UnaryZero};
 use fuseline_ir::{Space, work};
 use smallvec::SmallVec;
 
@@ -51,14 +51,6 @@ const VALUES_ONLY_ROW_START: f64 = 0.5;
 /// registers hold the cells of one row alone. Fitted: below the 16 and 32 values at which primitives and generated code
 /// change between the two.
 const MOST_REPEATED_VALUES: f64 = 8.0;
-
-/// What a cell of a sparse row costs that is laid out for all columns, in cells that a transposition moves one by one: most are
-/// zeros, which are filled in. Set on one machine.
-const SCATTER_IN_MOVES: f64 = 0.25;
-
-/// What a cell of a result costs that is computed for all cells and stored sparse, in cells that a transposition moves one by
-/// one: it is counted and copied while it is in a cache. Set on one machine.
-const COMPACT_IN_MOVES: f64 = 0.3;
 
 /// What a cell of an unfolded image costs, in cells that a transposition moves one by one: those of a row of windows are
 /// neighbours in the image, too. Estimated, not measured; fused and basic convolutions unfold alike.
@@ -238,8 +230,16 @@ fn has_new_zeros(context: &Context<'_>, id: HopId) -> bool {
 
 /// Whether rows of so many values are one run in the code of a fused operator.
 fn is_narrow(context: &Context<'_>, operator: &Operator, values: u64) -> bool {
-    let below = |has_functions: bool| values < work::narrow_below(has_functions) as u64;
-    below(false) || below(true) && has_functions(context, operator)
+    let below = |has_functions, seeks_extremes| values < work::narrow_below(has_functions, seeks_extremes) as u64;
+    below(false, false)
+        || below(false, true) && seeks_extremes(context, operator)
+        || below(true, false) && has_functions(context, operator)
+}
+
+/// Whether an operator seeks the least or the largest value of each row.
+fn seeks_extremes(context: &Context<'_>, operator: &Operator) -> bool {
+    let is_extreme = |op: &HopOp| matches!(op, HopOp::AggUnary(AggOp::Min | AggOp::Max, Direction::Row));
+    operator.members.iter().any(|&id| is_extreme(&context.hop(id).op))
 }
 
 /// Whether values of an operator go through a function such as `exp`.

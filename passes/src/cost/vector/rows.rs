@@ -1,8 +1,8 @@
 //! Row operators: every input is read whole, row by row.
 
 use super::{
-    COMPACT_IN_MOVES, CostVector, InputRead, MOST_REPEATED_VALUES, SCATTER_IN_MOVES, VALUE_VISIT,
-    VALUES_ONLY_ROW_START, expected_output_bytes, is_narrow, matrices, non_zeros, share_in_ranges, unfolding,
+    CostVector, InputRead, MOST_REPEATED_VALUES, VALUE_VISIT, VALUES_ONLY_ROW_START, expected_output_bytes, is_narrow,
+    matrices, non_zeros, share_in_ranges, unfolding,
 };
 use crate::cost::product::passes;
 use crate::cost::schedule::Scheduled;
@@ -148,7 +148,7 @@ impl RowPass<'_> {
         let is_walked_once = all_walks == 1.0 && wide_products == 0.0;
         let start = if goes_by_values && all_walks <= 1.0 {
             VALUES_ONLY_ROW_START
-        } else if is_walked_once && work.combined_rows == 0.0 && work.moved == 0.0 {
+        } else if is_walked_once && work.combined_rows == 0.0 && work.moved + work.laid_out + work.compacted == 0.0 {
             SINGLE_WALK_ROW_START
         } else {
             1.0
@@ -169,9 +169,9 @@ fn count_positions(
         read.gathers = rows.gathers(context, operator, read.id);
         read.lines = rows.lines_read(context, operator, read.id);
     }
-    work.moved += rows.scattered_cells(context, operator) * SCATTER_IN_MOVES;
+    work.laid_out += rows.scattered_cells(context, operator);
     for root in rows.compacted(context, operator) {
-        work.moved += COMPACT_IN_MOVES * cells(&context.hop(root).size);
+        work.compacted += cells(&context.hop(root).size);
         work.count_stored(stored_non_zeros(context, root), stored_rows(context, root));
     }
     (work.lines, work.line_bytes) = rows.lines_added_to(context, operator);
@@ -222,7 +222,8 @@ fn asks_for_columns(work: &Work, inputs: &[InputRead]) -> bool {
 /// Whether it asks for more than values of vectors, or rows of a right side, there.
 fn adds_or_lays_out(work: &Work, inputs: &[InputRead]) -> bool {
     let meets = inputs.iter().any(|read| read.gathers > 0.0);
-    meets || work.lines > 0.0 || work.joined > 0.0 || work.met > 0.0 || work.moved > 0.0
+    let lays_out = work.moved + work.laid_out + work.compacted > 0.0;
+    meets || lays_out || work.lines > 0.0 || work.joined > 0.0 || work.met > 0.0
 }
 
 /// The bytes of what rows are added to, all of it, however few non-zeros the result has in the end; none where each row has a result
