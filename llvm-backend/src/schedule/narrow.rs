@@ -19,15 +19,9 @@ pub(crate) fn narrow_cells(plan: &CPlan) -> u32 {
 
 /// Whether the least or the largest value of each row is sought.
 fn seeks_extremes(plan: &CPlan) -> bool {
-    let of_node = plan.nodes.values().filter_map(|node| match node {
-        CNode::RowAgg(agg, _) => Some(*agg),
-        _ => None,
-    });
-    let of_output = plan.outputs.iter().filter_map(|output| match output {
-        COutput::RowAgg(agg, _) => Some(*agg),
-        _ => None,
-    });
-    of_node.chain(of_output).any(|agg| matches!(agg, AggOp::Min | AggOp::Max))
+    let in_row = |node: &CNode| matches!(node, CNode::RowAgg(AggOp::Min | AggOp::Max, _));
+    let of_cells = |output: &COutput| matches!(output, COutput::RowAgg(AggOp::Min | AggOp::Max, _));
+    plan.nodes.values().any(in_row) || plan.outputs.iter().any(of_cells)
 }
 
 /// Whether a node is a function such as `exp`.

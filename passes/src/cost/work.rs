@@ -115,6 +115,11 @@ impl Work {
         self.by_class[class as usize]
     }
 
+    /// Whether cells are moved, laid out or compacted, apart from what is computed of them.
+    pub(super) fn moves_cells(&self) -> bool {
+        self.moved + self.laid_out + self.compacted > 0.0
+    }
+
     /// Adds floating-point operations of a class.
     pub(super) fn add(&mut self, class: OperationClass, flops: f64) {
         self.by_class[class as usize] += flops;

@@ -148,7 +148,7 @@ impl RowPass<'_> {
         let is_walked_once = all_walks == 1.0 && wide_products == 0.0;
         let start = if goes_by_values && all_walks <= 1.0 {
             VALUES_ONLY_ROW_START
-        } else if is_walked_once && work.combined_rows == 0.0 && work.moved + work.laid_out + work.compacted == 0.0 {
+        } else if is_walked_once && work.combined_rows == 0.0 && !work.moves_cells() {
             SINGLE_WALK_ROW_START
         } else {
             1.0
@@ -222,8 +222,7 @@ fn asks_for_columns(work: &Work, inputs: &[InputRead]) -> bool {
 /// Whether it asks for more than values of vectors, or rows of a right side, there.
 fn adds_or_lays_out(work: &Work, inputs: &[InputRead]) -> bool {
     let meets = inputs.iter().any(|read| read.gathers > 0.0);
-    let lays_out = work.moved + work.laid_out + work.compacted > 0.0;
-    meets || lays_out || work.lines > 0.0 || work.joined > 0.0 || work.met > 0.0
+    meets || work.moves_cells() || work.lines > 0.0 || work.joined > 0.0 || work.met > 0.0
 }
 
 /// The bytes of what rows are added to, all of it, however few non-zeros the result has in the end; none where each row has a result
