@@ -5,17 +5,17 @@ use crate::visited::RowNumbers;
 use fuseline_matrix::SparseRow;
 use fuseline_vecprims::{Primitives, Tile};
 
-/// Writes consecutive cells of a CSR row from this column on, zeros included: at most one search, then a scan.
-pub(crate) fn scatter_row(row: SparseRow<'_>, first_col: usize, cells: &mut [f64]) {
+/// Writes consecutive cells of a CSR row of `width` columns from this column on, zeros included: at most one search, then a scan.
+pub(crate) fn scatter_row(row: SparseRow<'_>, width: usize, first_col: usize, cells: &mut [f64]) {
     cells.fill(0.0);
-    place_row(row, first_col, cells);
+    place_row(row, width, first_col, cells);
 }
 
-/// Writes the values of a CSR row from a column on to their cells, which hold zeros before.
+/// Writes the values of a CSR row of `width` columns from a column on to their cells, which hold zeros before.
 #[inline]
-pub(crate) fn place_row(row: SparseRow<'_>, first_col: usize, cells: &mut [f64]) {
+pub(crate) fn place_row(row: SparseRow<'_>, width: usize, first_col: usize, cells: &mut [f64]) {
     let SparseRow { columns, values } = row;
-    let begin = if first_col == 0 { 0 } else { columns.partition_point(|&j| (j as usize) < first_col) };
+    let begin = if first_col == 0 { 0 } else { columns_before(columns, width, first_col) };
     for (&j, &value) in columns[begin..].iter().zip(&values[begin..]) {
         match cells.get_mut(j as usize - first_col) {
             Some(cell) => *cell = value,
@@ -59,6 +59,17 @@ pub(crate) fn leading(len: usize, mut holds: impl FnMut(usize) -> bool) -> usize
         if holds(middle) { known = middle + 1 } else { end = middle }
     }
     known
+}
+
+/// How many of a row's columns lie before one of `width`: searched for from where it would be if they were spread evenly, since
+/// each step of a search through all of a long row waits for memory.
+fn columns_before(columns: &[u32], width: usize, column: usize) -> usize {
+    let is_before = |position: usize| (columns[position] as usize) < column;
+    let expected = (columns.len().saturating_mul(column) / width.max(1)).min(columns.len());
+    if expected < columns.len() && is_before(expected) {
+        return expected + leading(columns.len() - expected, |after| is_before(expected + after));
+    }
+    expected - leading(expected, |back| !is_before(expected - 1 - back))
 }
 
 /// Positions of a sparse unit: of row `numbers.get(r)` those from `offsets[r]` to `offsets[r + 1]`, as far as they lie
@@ -138,6 +149,19 @@ mod tests {
         let mut out = [f64::NAN; 4];
         gather_columns(primitives(Isa::detect()), &[9.0, 9.0, 9.0, 0.0, 1.0, 2.0, 3.0], positions, &mut out);
         assert_eq!(out, [0.0, 1.0, 2.0, 2.0]);
+    }
+
+    #[test]
+    fn columns_before_are_found_however_they_are_spread() {
+        let even: Vec<u32> = (0..500).map(|position| position * 2).collect();
+        let dense_left: Vec<u32> = (0..400).chain([700, 999]).collect();
+        let dense_right: Vec<u32> = [0, 3].into_iter().chain(600..1000).collect();
+        for columns in [even, dense_left, dense_right, vec![], vec![0], vec![999]] {
+            for column in 0..=1000 {
+                let before = columns.partition_point(|&j| (j as usize) < column);
+                assert_eq!(columns_before(&columns, 1000, column), before, "{column} in {columns:?}");
+            }
+        }
     }
 
     /// A scan of all columns, or of any ascending few, looks at each position of the row a constant number of times.

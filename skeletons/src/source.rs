@@ -165,7 +165,7 @@ impl Source for Cow<'_, Csr> {
     }
 
     fn write_row(&self, row: usize, first_col: usize, out: &mut [f64]) {
-        scatter_row(self.row(row).into(), first_col, out);
+        scatter_row(self.row(row).into(), Csr::cols(self), first_col, out);
     }
 
     fn write_single(&self, row: usize, columns: &[u32], out: &mut [f64]) {
@@ -221,7 +221,7 @@ impl Source for Cow<'_, Csr> {
         for (r, bounds) in self.row_offsets()[rows.start..=rows.end].windows(2).enumerate() {
             let positions = bounds[0]..bounds[1];
             let row = SparseRow { columns: &all_columns[positions.clone()], values: &all_values[positions] };
-            place_row(row, columns.start, &mut out[r * row_stride..][columns.clone()]);
+            place_row(row, cols, columns.start, &mut out[r * row_stride..][columns.clone()]);
         }
     }
 }

@@ -9,6 +9,8 @@ const MIN_UNIT_ROWS: usize = 16;
 /// The least rows of a unit of long rows, for the same reason, as long as they stay in the second-level cache.
 const MIN_LONG_ROWS: usize = 8;
 const LONG_ROWS_CELLS: usize = 4 * UNIT_CELLS;
+/// The least sparse rows of a unit that have long vectors besides, whose number changes from unit to unit.
+const SPARSE_LONG_ROWS: usize = 4 * MIN_LONG_ROWS;
 /// Cells that the second-level cache does not hold, of sums, which each unit loads and stores where they lie, or of a matrix that
 /// rows are multiplied with.
 const LARGE: usize = 1 << 17;
@@ -111,10 +113,11 @@ impl WholeRows {
     }
 }
 
-/// The cells of the fewest rows of a unit, where these are long: as many as primitives read side by side, as long as they stay
-/// in the second-level cache.
+/// The cells of the fewest sparse rows of a unit that have long vectors besides, as long as these stay in the second-level cache.
+/// How many a unit has depends on its non-zeros: of several times as many as primitives multiply with a matrix at once, few are
+/// left over, for which the matrix is read again.
 pub(super) fn few_long_rows(cells_of_row: usize) -> usize {
-    MIN_LONG_ROWS.saturating_mul(cells_of_row).min(LONG_ROWS_CELLS)
+    SPARSE_LONG_ROWS.saturating_mul(cells_of_row).min(LONG_ROWS_CELLS)
 }
 
 /// Even parts of at most `limit`, in multiples of `unit` where there are several.

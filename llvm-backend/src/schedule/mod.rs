@@ -82,6 +82,22 @@ pub(crate) struct Schedule {
     pub(crate) slots: Vec<Slot>,
 }
 
+impl Step {
+    /// Whether the step reads the value for what it computes. A pack may find its tile where it is.
+    fn reads(&self, plan: &CPlan, value: CNodeId) -> bool {
+        let is_operand = |&id: &CNodeId| plan.nodes[id].operands().contains(&value);
+        let is_of_output = |&output: &usize| plan.outputs[output].operands().contains(&value);
+        match self {
+            Step::Loop(fused) => {
+                fused.nodes.iter().chain(&fused.row_aggs).any(is_operand) || fused.outputs.iter().any(is_of_output)
+            }
+            Step::Pack(..) => false,
+            Step::Call(id) => is_operand(id),
+            Step::Output(output) => is_of_output(output),
+        }
+    }
+}
+
 impl FusedLoop {
     /// Whether the loop finds values with each row: the number of the row, or a value of it that it does not compute.
     pub(crate) fn finds_rows(&self, plan: &CPlan) -> bool {
@@ -114,6 +130,12 @@ impl Schedule {
         let Assignment { places, packed, slots } = slots::assign(plan, entry, &scheduler.extents, &steps, located);
         let extents = scheduler.extents;
         Schedule { entry, form, extents, steps, places, packed, slots }
+    }
+
+    /// Whether a step before a loop reads the value.
+    pub(crate) fn is_read_before(&self, plan: &CPlan, fused: &FusedLoop, value: CNodeId) -> bool {
+        let is_loop = |step: &&Step| matches!(step, Step::Loop(other) if other == fused);
+        self.steps.iter().take_while(|step| !is_loop(step)).any(|step| step.reads(plan, value))
     }
 
     /// The fused loops.
