@@ -85,6 +85,10 @@ const TRANSPOSED_RUN: usize = 4;
 /// than to add them to fewer.
 const FEWEST_BY_RANGE: usize = 16;
 
+/// The fewest columns of a result for which a sparse left side is transposed: to bring a non-zero to its place takes as long as to add
+/// about so many products. Measured with AVX-512.
+const FEWEST_WHEN_TRANSPOSED: usize = 64;
+
 /// The fewest cells of a result that is worth ranges of columns: of fewer, 4 MiB, both results of ranges of rows stay in a last
 /// cache while they are added up, which takes less than to read the left side in parts. Measured with AVX-512.
 const FEWEST_CELLS_BY_RANGE: usize = 1 << 19;
@@ -216,6 +220,8 @@ pub enum TransposedSparse {
     /// So many ranges of columns of A, which are rows of the result, each go over all rows of A: results of ranges of rows would
     /// have too many cells.
     Columns(usize),
+    /// A is transposed, and each row of the result added up by itself: rows of A have too few non-zeros for ranges of columns.
+    Transposes,
 }
 
 impl TransposedSparse {
@@ -236,6 +242,7 @@ impl TransposedSparse {
             _ if paying > 1 => TransposedSparse::Adds(1 << paying.ilog2()),
             // Threads would have nothing to share.
             1 if few_pay => TransposedSparse::Adds(few),
+            1 if is_worth_transposing(extents) => TransposedSparse::Transposes,
             columns => TransposedSparse::Columns(columns),
         }
     }
@@ -254,6 +261,12 @@ impl TransposedSparse {
 /// share.
 pub(super) fn few_results(non_zeros: usize, cells: usize) -> usize {
     if pay(non_zeros, FEW_RESULTS, cells) { FEW_RESULTS } else { 1 }
+}
+
+/// Whether a product with a transposed sparse matrix is sooner added up row by row of the result, once that is transposed: no near
+/// cache holds the result.
+fn is_worth_transposing(extents: Extents) -> bool {
+    extents.cols >= FEWEST_WHEN_TRANSPOSED && !extents.has_near_sums() && u32::try_from(extents.inner).is_ok()
 }
 
 /// Whether so many non-zeros, which reach their cells in no near cache, take longer than so many results take to fill.

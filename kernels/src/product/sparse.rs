@@ -3,7 +3,7 @@
 use super::accumulate;
 use crate::blocks::{
     BLOCK_CELLS, MAX_PARTIALS, add_to, average_row, balanced_ranges, block_rows, build_csr, even_ranges, fill_blocks,
-    for_each_block, rows_of,
+    for_each_block, rows_of, transpose_csr,
 };
 use crate::multiply_add::{SparseRows, add_row_products, add_scaled_at, add_scaled_rows_at, dot_nonzeros};
 use crate::{KernelContext, push_nonzero};
@@ -51,6 +51,11 @@ impl RowSums<'_> {
             // All of them are one range of rows, too.
             TransposedSparse::Columns(1) => self.by_rows(context, 1),
             TransposedSparse::Columns(count) => self.by_columns(context, count),
+            TransposedSparse::Transposes if rows.len() == left.rows() => {
+                times_dense(context, &transpose_csr(context, left), right)
+            }
+            // A strip with few non-zeros for so large a result has millions of rows, most of them empty.
+            TransposedSparse::Transposes => self.by_rows(context, 1),
         }
     }
 

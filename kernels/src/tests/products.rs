@@ -126,15 +126,17 @@ fn sparse_columns_multiply_as_wider_matrices_do() {
     assert!((0..rows).all(|i| one.get(i, 0).is_finite()));
 }
 
-/// Results of ranges of rows would have too many cells: ranges of columns add to one, which may be a single range.
+/// Results of ranges of rows would have too many cells: ranges of columns add to one, or the transpose is multiplied where rows
+/// have few non-zeros.
 #[test]
 fn transposed_products_with_large_results_equal_plain_loops() {
     let (rows, n, k) = (1200, 900, 600);
-    for (per_row, ranges) in [(2, 1), (40, 2), (200, 12)] {
+    let (two, twelve) = (TransposedSparse::Columns(2), TransposedSparse::Columns(12));
+    for (per_row, way) in [(2, TransposedSparse::Transposes), (40, two), (200, twelve)] {
         let cell = |i: usize, j: usize| if (i * 7 + j) % n < per_row { (i % 5 + j % 3) as f64 + 1.0 } else { 0.0 };
         let left = Dense::from_fn(rows, n, cell);
         let extents = Extents { rows: n, inner: rows, cols: k };
-        assert_eq!(TransposedSparse::of(rows * per_row, extents), TransposedSparse::Columns(ranges));
+        assert_eq!(TransposedSparse::of(rows * per_row, extents), way);
         let right = matrix(rows, k, 5, 2).to_dense().into_owned();
         let mut expected = vec![0.0; n * k];
         for (i, j) in (0..rows).flat_map(|i| (0..n).map(move |j| (i, j))).filter(|&(i, j)| left.get(i, j) != 0.0) {

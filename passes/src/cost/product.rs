@@ -59,20 +59,29 @@ pub(super) fn moved_cells(context: &Context<'_>, id: HopId, class: OperationClas
     }
     let [left, right] = [hop.inputs[0], hop.inputs[1]].map(|input| Side::of(context, input));
     match (left.is_transposed, right.is_transposed, left.is_sparse, right.is_sparse) {
-        (true, _, true, false) => {
-            let non_zeros = stored_non_zeros(context, left.matrix);
-            match TransposedSparse::of(non_zeros as usize, extents(context, id)) {
-                // These, and a single one, are the result itself.
-                TransposedSparse::Columns(_) | TransposedSparse::Adds(1) => 0.0,
-                TransposedSparse::Adds(results) => results as f64 * cells(&hop.size),
-            }
-        }
+        (true, _, true, false) => match of_transposed_sparse(context, id) {
+            Some(TransposedSparse::Adds(results)) if results > 1 => results as f64 * cells(&hop.size),
+            // Others are the result itself.
+            _ => 0.0,
+        },
         (true, _, false, true) => cells(&hop.size),
         // The transposes of a row and of a column are where these are.
         (false, _, false, true) if hop.size.rows != Some(1) => cells(&context.hop(left.matrix).size) + cells(&hop.size),
         (false, true, true, false) => cells(&context.hop(right.matrix).size),
         _ => 0.0,
     }
+}
+
+/// How a basic product of a transposed sparse matrix and a dense one runs; none of other operators.
+pub(super) fn of_transposed_sparse(context: &Context<'_>, id: HopId) -> Option<TransposedSparse> {
+    let hop = context.hop(id);
+    if hop.op != HopOp::MatMul {
+        return None;
+    }
+    let [left, right] = [hop.inputs[0], hop.inputs[1]].map(|input| Side::of(context, input));
+    let non_zeros = stored_non_zeros(context, left.matrix) as usize;
+    let is_such = left.is_transposed && left.is_sparse && !right.is_sparse;
+    is_such.then(|| TransposedSparse::of(non_zeros, extents(context, id)))
 }
 
 /// An operand of a product, which reads through a transpose.
@@ -115,8 +124,10 @@ impl FormedTranspose {
         if left.is_transposed {
             let rows = stored_rows(context, left.matrix).max(1.0);
             let terms = of(left.matrix).non_zeros * of(right.matrix).non_zeros / rows;
-            let is_formed =
-                left.is_sparse && right.is_sparse && !adds_row_products(terms as usize, cells(&hop.size) as usize);
+            let is_formed = match of_transposed_sparse(context, id) {
+                Some(way) => way == TransposedSparse::Transposes,
+                None => left.is_sparse && !adds_row_products(terms as usize, cells(&hop.size) as usize),
+            };
             return is_formed.then(|| of(left.matrix));
         }
         (right.is_transposed && right.is_sparse).then(|| of(right.matrix))
@@ -188,11 +199,9 @@ pub(super) fn sparse_right_of_dense(context: &Context<'_>, id: HopId) -> Option<
 
 /// The bytes of the sums of a product with a transposed sparse matrix that are added to at a time.
 pub(super) fn bytes_of_sums(context: &Context<'_>, id: HopId) -> f64 {
-    let left = context.hop(id).inputs[0];
-    let non_zeros = stored_non_zeros(context, untransposed(context.dag, left).unwrap_or(left));
-    let ranges = match TransposedSparse::of(non_zeros as usize, extents(context, id)) {
-        TransposedSparse::Adds(_) => 1,
-        TransposedSparse::Columns(ranges) => ranges,
+    let ranges = match of_transposed_sparse(context, id) {
+        Some(TransposedSparse::Columns(ranges)) => ranges,
+        _ => 1,
     };
     bytes_of(context, id) / ranges as f64
 }

@@ -317,7 +317,7 @@ fn products_move_cells() {
     assert_eq!(moved(&d.dag, by_rows), 0.0);
     let s = d.sparse("S", 2000, 2000, 40_000);
     let transposed = d.t(s);
-    let [one, merged, wide] = [1, 10, 100].map(|cols| {
+    let [one, merged] = [1, 10].map(|cols| {
         let factor = d.read(&format!("U{cols}"), 2000, cols);
         d.matmul(transposed, factor)
     });
@@ -328,6 +328,9 @@ fn products_move_cells() {
     assert_eq!(moved(&d.dag, single), 0.0);
     // Seven blocks' work, but non-zeros for two results.
     assert_close(moved(&d.dag, merged), 2.0 * 20_000.0);
+    let (many, factor) = (d.sparse("N", 2000, 2000, 80_000), d.read("U600", 2000, 600));
+    let transposed = d.t(many);
+    let wide = d.matmul(transposed, factor);
     assert_eq!(moved(&d.dag, wide), 0.0);
     let more = d.sparse("M", 2000, 2000, 150_000);
     let (transposed, factor) = (d.t(more), d.read("U", 2000, 10));
@@ -773,6 +776,23 @@ fn sums_by_column_fetch_lines_for_non_zeros() {
     assert_eq!(lines(None, &[product], &[transposed, w]), (2.0 * 2000.0 * 1.3, 6400.0));
     assert_eq!(lines(None, &[sums], &[x]), (2.0 * 2000.0, 800.0));
     assert_eq!(lines(Some(TemplateType::Cell), &[square, squares], &[x]), (2.0 * 2000.0, 800.0));
+}
+
+/// A transposed sparse matrix of few non-zeros times a wide one is that of the transpose, which is formed: threads share the rows of
+/// the result, and lines are fetched of the right side.
+#[test]
+fn wide_products_of_few_non_zeros_form_the_transpose() {
+    let mut d = Dag::default();
+    let (x, wide, narrow) = (d.sparse("X", 2000, 2000, 4000), d.read("W", 2000, 200), d.read("V", 2000, 40));
+    let transposed = d.t(x);
+    let [of_wide, of_narrow] = [wide, narrow].map(|right| {
+        let product = d.matmul(transposed, right);
+        vector_of(&d.dag, None, &[product], &[transposed, right])
+    });
+    assert_eq!((of_wide.work.lines, of_wide.inputs[1].lines), (0.0, 4000.0 * (1.0 + 0.3 * 25.0)));
+    assert_eq!((of_narrow.work.lines, of_narrow.inputs[1].lines), (2.0 * 4000.0 * (1.0 + 0.3 * 5.0), 0.0));
+    assert!(of_wide.work.moved > 0.0 && of_narrow.work.moved == 0.0);
+    assert!(of_wide.is_shared && of_narrow.is_shared);
 }
 
 /// A row vector is fetched from for each non-zero, wherever it is read by position.

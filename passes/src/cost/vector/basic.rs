@@ -7,8 +7,8 @@ use super::{
 use crate::cost::BLOCK_CELLS;
 use crate::cost::outer::TRANSFERS_OF_SUMS;
 use crate::cost::product::{
-    FormedTranspose, bytes_of_sums, has_several_blocks, lines_of, lines_of_row, moved_cells, rows_met,
-    sparse_right_of_dense,
+    FormedTranspose, bytes_of_sums, has_several_blocks, lines_of, lines_of_row, moved_cells, of_transposed_sparse,
+    rows_met, sparse_right_of_dense,
 };
 use crate::cost::work::{
     Work, basic_class, flops, is_column_aggregate, is_pooling, product_share, row_cells, runs, share_of_right,
@@ -20,6 +20,7 @@ use crate::hops::{over_windows, untransposed};
 use crate::machine::OperationClass;
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::ops::Direction;
+use fuseline_ir::schedule::product::TransposedSparse;
 use smallvec::SmallVec;
 
 /// What starting a sparse row costs a single product, relative to the machine's `sparse.row`, which was measured with two products
@@ -68,6 +69,8 @@ pub(super) fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVe
     let is_shared = match root.op {
         HopOp::MatMul if !is_sparse => has_several_blocks(context, id),
         HopOp::Index => output / SCALAR_BYTES > BASIC_BLOCK_CELLS,
+        // The transpose takes less than what is done with it.
+        HopOp::MatMul if of_transposed_sparse(context, id).is_some() => largest > BLOCK_CELLS as f64,
         _ if formed.is_some_and(|formed| !formed.is_shared()) => false,
         // Images are the work of one thread each.
         _ if over_windows(context.dag, id).is_some() => true,
@@ -131,7 +134,7 @@ fn compacted_cells(context: &Context<'_>, id: HopId) -> f64 {
 }
 
 /// Counts the cache lines that a basic product of a sparse matrix fetches for its non-zeros: of the right side, or, where a
-/// transpose is on the left, of the sums. Of a dense and a sparse one it is the transposed product, sparse side first.
+/// transpose is on the left that is not formed, of the sums. Of a dense and a sparse one it is the transposed product, sparse side first.
 fn count_lines(context: &Context<'_>, id: HopId, inputs: &mut [InputRead], work: &mut Work) {
     let hop = context.hop(id);
     if let Some(right) = sparse_right_of_dense(context, id) {
@@ -141,7 +144,8 @@ fn count_lines(context: &Context<'_>, id: HopId, inputs: &mut [InputRead], work:
         return;
     }
     let non_zeros = stored_non_zeros(context, hop.inputs[0]);
-    if untransposed(context.dag, hop.inputs[0]).is_some() {
+    let is_formed = of_transposed_sparse(context, id) == Some(TransposedSparse::Transposes);
+    if untransposed(context.dag, hop.inputs[0]).is_some() && !is_formed {
         work.lines = TRANSFERS_OF_SUMS * non_zeros * lines_of_row(context, id);
         work.line_bytes = bytes_of_sums(context, id);
     } else if let Some(right) = inputs.iter_mut().find(|read| read.id == hop.inputs[1]) {
