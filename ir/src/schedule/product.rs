@@ -350,4 +350,17 @@ mod tests {
         assert_eq!([of(400_000, 16), of(400_000, 32)], [TransposedSparse::Adds(2), TransposedSparse::Columns(12)]);
         assert_eq!(TransposedSparse::of(40_000, extents(9000, 40, 16)), TransposedSparse::Columns(5));
     }
+
+    /// From 64 columns on a transposed non-zero is worth its way, if the result is far and rows have few for ranges of columns.
+    #[test]
+    fn wide_results_of_few_non_zeros_are_those_of_the_transpose() {
+        let of = |non_zeros, rows, cols| TransposedSparse::of(non_zeros, extents(rows, 2000, cols));
+        let ways = [TransposedSparse::Columns(1), TransposedSparse::Transposes, TransposedSparse::Columns(2)];
+        assert_eq!([of(4000, 2000, 63), of(4000, 2000, 64)], ways[..2]);
+        assert_eq!([of(4000, 512, 64), of(4000, 513, 64)], ways[..2]);
+        assert_eq!([of(63_999, 20_000, 64), of(64_000, 20_000, 64)], ways[1..]);
+        let longest = u32::MAX as usize;
+        let of_long = |inner| TransposedSparse::of(4000, extents(2000, inner, 64));
+        assert_eq!([of_long(longest + 1), of_long(longest)], ways[..2]);
+    }
 }

@@ -48,14 +48,12 @@ impl RowSums<'_> {
         let extents = Extents { rows: left.cols(), inner: rows.len(), cols: right.cols() };
         match TransposedSparse::of(non_zeros, extents) {
             TransposedSparse::Adds(count) => self.by_rows(context, count),
-            // All of them are one range of rows, too.
-            TransposedSparse::Columns(1) => self.by_rows(context, 1),
-            TransposedSparse::Columns(count) => self.by_columns(context, count),
             TransposedSparse::Transposes if rows.len() == left.rows() => {
                 times_dense(context, &transpose_csr(context, left), right)
             }
-            // A strip with few non-zeros for so large a result has millions of rows, most of them empty.
-            TransposedSparse::Transposes => self.by_rows(context, 1),
+            // All columns are one range of rows, too. A strip that is short, or nearly empty, has little to add.
+            TransposedSparse::Columns(1) | TransposedSparse::Transposes => self.by_rows(context, 1),
+            TransposedSparse::Columns(count) => self.by_columns(context, count),
         }
     }
 

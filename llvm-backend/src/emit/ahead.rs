@@ -21,8 +21,9 @@ impl<'ctx> Emitter<'_, 'ctx> {
     /// What a loop with these inputs asks for: later rows of the vectors and of the tiles of cells that come from memory, later cells of
     /// runs that are aggregated, and in dense Outer units the next unit's cells. The hardware's prefetchers go on only while they are
     /// used: masked loads teach them nothing, and memory would have nothing to do while the values of a tile are multiplied, or
-    /// products computed. What an earlier step has read lies in the caches: the loop asks for it in the next unit, which would
-    /// otherwise be waited for while nothing is computed. Runs that are stored gain nothing from memory, and lose a tenth in the caches.
+    /// products computed. What an earlier step has read of the main input lies in the caches: the loop asks for it in the next unit, which
+    /// would otherwise be waited for while nothing is computed. Rows of sides may be laid out for a unit, where that of the next one will
+    /// lie, too. Runs that are stored gain nothing from memory, and lose a tenth in the caches.
     pub(super) fn ahead(
         &mut self,
         fused: &FusedLoop,
@@ -32,9 +33,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         let mut ahead = Vec::new();
         for &LoopInput { node, view } in inputs {
             let (distance, near) = match (fused.extent, &self.plan.nodes[node]) {
-                (Extent::Vector(_), CNode::Main | CNode::SideRow(..))
-                    if self.schedule.is_read_before(self.plan, fused, node) =>
-                {
+                (Extent::Vector(_), CNode::Main) if self.schedule.is_read_before(self.plan, fused, node) => {
                     (self.unit_ahead(view.row_stride)?, Near::SecondLevel)
                 }
                 (Extent::Vector(_), CNode::Main | CNode::SideRow(..)) => {

@@ -1,7 +1,7 @@
 //! The computation of operators: floating-point operations by class, runs that products and aggregations start, and
 //! visits and stores of non-zeros.
 
-use super::product::{FormedTranspose, loop_of, passes};
+use super::product::{FormedTranspose, loop_of, multiplies_formed_transpose, passes};
 use crate::cover::Operator;
 use crate::facts::{Context, IN_REGISTER_SHARE, cells, has_short_rows, is_inner_product, sparsity};
 use crate::hops::{over_windows, untransposed};
@@ -333,6 +333,7 @@ pub(super) fn runs(context: &Context<'_>, id: HopId, is_by_rows: bool) -> f64 {
     let rows = |id: HopId| context.hop(id).size.rows.unwrap_or(0) as f64;
     match hop.op {
         HopOp::MatMul if is_inner_product(context, id) => 0.0,
+        HopOp::MatMul if multiplies_formed_transpose(context, id) => rows(id),
         HopOp::MatMul => rows(untransposed(context.dag, hop.inputs[0]).unwrap_or(hop.inputs[0])),
         HopOp::AggUnary(_, Direction::Full) if !is_by_rows => 0.0,
         HopOp::AggUnary(..) => rows(hop.inputs[0]),

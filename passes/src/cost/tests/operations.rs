@@ -783,7 +783,7 @@ fn sums_by_column_fetch_lines_for_non_zeros() {
 #[test]
 fn wide_products_of_few_non_zeros_form_the_transpose() {
     let mut d = Dag::default();
-    let (x, wide, narrow) = (d.sparse("X", 2000, 2000, 4000), d.read("W", 2000, 200), d.read("V", 2000, 40));
+    let (x, wide, narrow) = (d.sparse("X", 2000, 3000, 4000), d.read("W", 2000, 200), d.read("V", 2000, 40));
     let transposed = d.t(x);
     let [of_wide, of_narrow] = [wide, narrow].map(|right| {
         let product = d.matmul(transposed, right);
@@ -792,7 +792,10 @@ fn wide_products_of_few_non_zeros_form_the_transpose() {
     assert_eq!((of_wide.work.lines, of_wide.inputs[1].lines), (0.0, 4000.0 * (1.0 + 0.3 * 25.0)));
     assert_eq!((of_narrow.work.lines, of_narrow.inputs[1].lines), (2.0 * 4000.0 * (1.0 + 0.3 * 5.0), 0.0));
     assert!(of_wide.work.moved > 0.0 && of_narrow.work.moved == 0.0);
-    assert!(of_wide.is_shared && of_narrow.is_shared);
+    // Rows of the result begin, and those of X where it is read as it lies.
+    assert_eq!([of_wide.work.runs, of_narrow.work.runs], [3000.0, 2000.0]);
+    assert_close(of_wide.work.sparse_rows / of_narrow.work.sparse_rows, 1.5);
+    assert!(of_wide.is_shared);
 }
 
 /// A row vector is fetched from for each non-zero, wherever it is read by position.

@@ -7,8 +7,8 @@ use super::{
 use crate::cost::BLOCK_CELLS;
 use crate::cost::outer::TRANSFERS_OF_SUMS;
 use crate::cost::product::{
-    FormedTranspose, bytes_of_sums, has_several_blocks, lines_of, lines_of_row, moved_cells, of_transposed_sparse,
-    rows_met, sparse_right_of_dense,
+    FormedTranspose, bytes_of_sums, has_several_blocks, lines_of, lines_of_row, moved_cells,
+    multiplies_formed_transpose, rows_met, sparse_right_of_dense,
 };
 use crate::cost::work::{
     Work, basic_class, flops, is_column_aggregate, is_pooling, product_share, row_cells, runs, share_of_right,
@@ -20,7 +20,6 @@ use crate::hops::{over_windows, untransposed};
 use crate::machine::OperationClass;
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::ops::Direction;
-use fuseline_ir::schedule::product::TransposedSparse;
 use smallvec::SmallVec;
 
 /// What starting a sparse row costs a single product, relative to the machine's `sparse.row`, which was measured with two products
@@ -41,7 +40,9 @@ pub(super) fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVe
     let mut inputs = matrices(context, &operator.inputs, |input| least_read(context, id, input));
     let rows = |read: &InputRead| {
         let share = if root.op == HopOp::Index { least_read(context, id, read.id) } else { 1.0 };
-        share * rows_read(context, read.id)
+        // It begins the rows of the transpose.
+        let is_formed = multiplies_formed_transpose(context, id) && rows_read(context, read.id) > 0.0;
+        if is_formed { root.size.rows.unwrap_or(0) as f64 } else { share * rows_read(context, read.id) }
     };
     work.sparse_rows = begun(&root.op) * inputs.iter().map(rows).sum::<f64>();
     if !reads_values_alone(&root.op) {
@@ -70,7 +71,7 @@ pub(super) fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVe
         HopOp::MatMul if !is_sparse => has_several_blocks(context, id),
         HopOp::Index => output / SCALAR_BYTES > BASIC_BLOCK_CELLS,
         // The transpose takes less than what is done with it.
-        HopOp::MatMul if of_transposed_sparse(context, id).is_some() => largest > BLOCK_CELLS as f64,
+        HopOp::MatMul if multiplies_formed_transpose(context, id) => largest > BLOCK_CELLS as f64,
         _ if formed.is_some_and(|formed| !formed.is_shared()) => false,
         // Images are the work of one thread each.
         _ if over_windows(context.dag, id).is_some() => true,
@@ -144,8 +145,7 @@ fn count_lines(context: &Context<'_>, id: HopId, inputs: &mut [InputRead], work:
         return;
     }
     let non_zeros = stored_non_zeros(context, hop.inputs[0]);
-    let is_formed = of_transposed_sparse(context, id) == Some(TransposedSparse::Transposes);
-    if untransposed(context.dag, hop.inputs[0]).is_some() && !is_formed {
+    if untransposed(context.dag, hop.inputs[0]).is_some() && !multiplies_formed_transpose(context, id) {
         work.lines = TRANSFERS_OF_SUMS * non_zeros * lines_of_row(context, id);
         work.line_bytes = bytes_of_sums(context, id);
     } else if let Some(right) = inputs.iter_mut().find(|read| read.id == hop.inputs[1]) {
