@@ -2,6 +2,7 @@
 
 mod operations;
 mod plans;
+mod products;
 mod sparse_rows;
 
 use super::*;

@@ -36,13 +36,14 @@ pub(super) fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVe
     let root = context.hop(id);
     let class = basic_class(context, id);
     let output = expected_output_bytes(context, id);
+    let forms_transpose = multiplies_formed_transpose(context, id);
     let mut work = work_of(context, operator, class);
     let mut inputs = matrices(context, &operator.inputs, |input| least_read(context, id, input));
     let rows = |read: &InputRead| {
         let share = if root.op == HopOp::Index { least_read(context, id, read.id) } else { 1.0 };
         // It begins the rows of the transpose.
-        let is_formed = multiplies_formed_transpose(context, id) && rows_read(context, read.id) > 0.0;
-        if is_formed { root.size.rows.unwrap_or(0) as f64 } else { share * rows_read(context, read.id) }
+        let is_transposed = forms_transpose && rows_read(context, read.id) > 0.0;
+        if is_transposed { root.size.rows.unwrap_or(0) as f64 } else { share * rows_read(context, read.id) }
     };
     work.sparse_rows = begun(&root.op) * inputs.iter().map(rows).sum::<f64>();
     if !reads_values_alone(&root.op) {
@@ -71,7 +72,7 @@ pub(super) fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVe
         HopOp::MatMul if !is_sparse => has_several_blocks(context, id),
         HopOp::Index => output / SCALAR_BYTES > BASIC_BLOCK_CELLS,
         // The transpose takes less than what is done with it.
-        HopOp::MatMul if multiplies_formed_transpose(context, id) => largest > BLOCK_CELLS as f64,
+        HopOp::MatMul if forms_transpose => largest > BLOCK_CELLS as f64,
         _ if formed.is_some_and(|formed| !formed.is_shared()) => false,
         // Images are the work of one thread each.
         _ if over_windows(context.dag, id).is_some() => true,
