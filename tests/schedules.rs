@@ -159,6 +159,7 @@ struct Outcome {
     problems: Vec<String>,
     blocks: u64,
     operators_with_calls: usize,
+    calls: u64,
     strips: u64,
 }
 
@@ -180,6 +181,7 @@ fn compare<'a>(scripts: impl IntoIterator<Item = &'a str>, shapes: &[Shape]) -> 
                 outcome.problems.push(problem);
             }
             outcome.blocks += stated.blocks;
+            outcome.calls += stated.calls.unwrap_or(0);
             outcome.operators_with_calls += stated.calls.map_or(0, |_| schedules.len());
             outcome.strips = outcome.strips.max(stated.strips);
         }
@@ -200,4 +202,21 @@ fn matrices_of_several_strips_count_what_was_stated() {
     let Outcome { problems, strips, .. } = compare(scripts, &[Shape { rows: 1_100_000, cols: 8, step: 1 }]);
     assert!(problems.is_empty(), "what was stated and what runs counted differ:\n{}", problems.join("\n"));
     assert_eq!(strips, 2);
+}
+
+/// Many vectors of a row stay in the nearest cache, so that units have fewer rows.
+#[test]
+fn long_chains_over_rows_count_what_was_stated() {
+    let chain = |length| {
+        format!("s = sum({})", (0..length).fold("X / rowSums(X)".to_owned(), |chain, _| format!("({chain}) * Y + X")))
+    };
+    let scripts = [10, 20].map(chain);
+    let calls = scripts.each_ref().map(|script| {
+        let shape = Shape { rows: 997, cols: 300, step: 1 };
+        let outcome = compare([script.as_str()], &[shape]);
+        assert!(outcome.problems.is_empty(), "{}", outcome.problems.join("\n"));
+        assert_eq!(outcome.operators_with_calls, 1);
+        outcome.calls
+    });
+    assert!(calls[1] > 2 * calls[0], "{calls:?}");
 }

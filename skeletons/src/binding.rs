@@ -64,14 +64,23 @@ impl<'a> Binding<'a> {
         self.plan.nodes.keys().filter_map(|node| self.fit.lengths[node]).max().unwrap_or(1).max(1)
     }
 
-    /// The longest vector value of which there is one for each row, besides the main row and what lies by position.
-    pub(crate) fn longest_computed_vector(&self) -> usize {
+    /// The lengths of the vector values of which there is one for each row, besides the main row and what lies by position.
+    fn vectors_of_rows(&self) -> impl Iterator<Item = usize> {
         let is_computed = |(id, node): &(CNodeId, &CNode)| {
             !matches!(node, CNode::Main | CNode::SideVector(_)) && !self.fit.positions.contains(*id)
         };
-        let nodes = self.plan.nodes.iter().filter(is_computed).filter_map(|(id, _)| self.fit.lengths[id]);
+        self.plan.nodes.iter().filter(is_computed).filter_map(|(id, _)| self.fit.lengths[id])
+    }
+
+    /// How many such vectors there are.
+    pub(crate) fn computed_vectors(&self) -> usize {
+        self.vectors_of_rows().count()
+    }
+
+    /// The longest of them.
+    pub(crate) fn longest_computed_vector(&self) -> usize {
         let copies = self.sides.iter().flatten().filter(|side| side.role == Role::Row);
-        nodes.chain(copies.map(|side| side.columns.row_stride())).max().unwrap_or(0)
+        self.vectors_of_rows().chain(copies.map(|side| side.columns.row_stride())).max().unwrap_or(0)
     }
 
     /// The longest vector value of which there is one for each row.

@@ -97,6 +97,8 @@ pub struct Profile {
 pub struct RowProfile {
     /// The longest vector that is computed, or copied from a side input.
     pub longest_computed: usize,
+    /// How many vectors are computed, or copied from side inputs, one after the other.
+    pub vectors: usize,
     /// The longest vector, the main row included where it is read.
     pub widest: usize,
     /// The values that are read of all inputs by row.
@@ -474,7 +476,7 @@ fn whole_rows(row: &RowProfile, flow: Flow) -> WholeRows {
     WholeRows {
         widest: row.widest.max(row.inputs.min(NARROW_ROW)),
         computed: row.longest_computed,
-        has_long_vectors: !row.keeps_vectors && row.longest_computed >= LONG_VECTOR,
+        long_vectors: if !row.keeps_vectors && row.longest_computed >= LONG_VECTOR { row.vectors.max(1) } else { 0 },
         sums: if let Flow::Sums { cells } = flow { cells } else { 0 },
         swept: row.swept,
     }

@@ -247,6 +247,11 @@ impl TransposedSparse {
         }
     }
 
+    /// Whether threads share the work.
+    pub fn is_shared(self) -> bool {
+        !matches!(self, TransposedSparse::Adds(1) | TransposedSparse::Columns(1))
+    }
+
     /// The ranges of rows among which the products, or the cells of the result, are enough for so many; or a few if beginning the
     /// rows, and fetching the cells that their non-zeros add to, are enough for these.
     fn ranges(non_zeros: usize, Extents { rows, inner, cols }: Extents) -> usize {

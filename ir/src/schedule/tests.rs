@@ -25,28 +25,28 @@ fn check_tiles(rows: usize, cols: usize, partition: &DensePartition) {
     assert!(seen.iter().all(|&count| count == 1), "{rows} x {cols}: {partition:?}");
 }
 
-fn whole(widest: usize, has_long_vectors: bool) -> WholeRows {
-    WholeRows { widest, computed: 3, has_long_vectors, sums: 0, swept: 0 }
+fn whole(widest: usize, long_vectors: usize) -> WholeRows {
+    WholeRows { widest, computed: 3, long_vectors, sums: 0, swept: 0 }
 }
 
 /// Sums that no near cache holds are loaded and stored once for several rows, as long as these are not much larger, and computed
 /// ones stay in a cache.
 #[test]
 fn units_that_add_to_large_sums_have_several_rows() {
-    let rows_computing = |computed, widest, has_long_vectors, sums| {
-        let whole = WholeRows { widest, computed, has_long_vectors, sums, swept: 0 };
+    let rows_computing = |computed, widest, long_vectors, sums| {
+        let whole = WholeRows { widest, computed, long_vectors, sums, swept: 0 };
         let tile = DensePartition::whole_rows(area(64, widest), whole, 1).tiles(0).next().expect("a tile");
         assert!(tile.rows == 1 || tile.rows * widest <= 1 << 20);
         tile.rows
     };
-    let rows = |widest, has_long_vectors, sums| rows_computing(0, widest, has_long_vectors, sums);
+    let rows = |widest, long_vectors, sums| rows_computing(0, widest, long_vectors, sums);
     assert_eq!(
-        [1, 10_000, 20_000, 100_000].map(|computed| rows_computing(computed, 100_000, true, 400_000)),
+        [1, 10_000, 20_000, 100_000].map(|computed| rows_computing(computed, 100_000, 1, 400_000)),
         [8, 6, 3, 1]
     );
-    assert_eq!([false, true].map(|is_long| rows(100_000, is_long, 400_000)), [8; 2]);
-    assert_eq!([false, true].map(|is_long| rows(100_000, is_long, 100_000)), [1; 2]);
-    assert_eq!([1 << 18, 1 << 20, 1 << 22].map(|widest| rows(widest, true, 4 * widest)), [4, 1, 1]);
+    assert_eq!([0, 1].map(|vectors| rows(100_000, vectors, 400_000)), [8; 2]);
+    assert_eq!([0, 1].map(|vectors| rows(100_000, vectors, 100_000)), [1; 2]);
+    assert_eq!([1 << 18, 1 << 20, 1 << 22].map(|widest| rows(widest, 1, 4 * widest)), [4, 1, 1]);
 }
 
 /// Sums that the first-level cache holds are loaded and stored once for as many rows as the second-level one does, where little
@@ -54,7 +54,7 @@ fn units_that_add_to_large_sums_have_several_rows() {
 #[test]
 fn units_that_add_to_sums_share_a_pass_over_these() {
     let rows = |computed, widest, sums| {
-        let whole = WholeRows { widest, computed, has_long_vectors: false, sums, swept: 0 };
+        let whole = WholeRows { widest, computed, long_vectors: 0, sums, swept: 0 };
         DensePartition::whole_rows(area(8192, widest), whole, 1).tiles(0).next().expect("a tile").rows
     };
     assert_eq!([100, 1000, 4000, 20_000].map(|cols| rows(1, cols, cols)), [316, 32, 8, 1]);
@@ -69,7 +69,7 @@ fn units_that_add_to_sums_share_a_pass_over_these() {
 #[test]
 fn units_that_compute_a_value_for_each_row_have_many() {
     let rows = |computed, widest, sums| {
-        let whole = WholeRows { widest, computed, has_long_vectors: false, sums, swept: 0 };
+        let whole = WholeRows { widest, computed, long_vectors: 0, sums, swept: 0 };
         DensePartition::whole_rows(area(8192, widest), whole, 1).tiles(0).next().expect("a tile").rows
     };
     assert_eq!([10, 100, 1000, 4000, 40_000].map(|cols| rows(0, cols, 0)), [2732, 316, 32, 8, 1]);
@@ -81,7 +81,7 @@ fn units_that_compute_a_value_for_each_row_have_many() {
 #[test]
 fn units_that_go_through_large_matrices_have_several_rows() {
     let rows = |widest, swept| {
-        let whole = WholeRows { widest, computed: 3, has_long_vectors: false, sums: 0, swept };
+        let whole = WholeRows { widest, computed: 3, long_vectors: 0, sums: 0, swept };
         DensePartition::whole_rows(area(64, widest), whole, 1).tiles(0).next().expect("a tile").rows
     };
     assert_eq!([80_000, 160_000].map(|swept| rows(20_000, swept)), [1, 4]);
@@ -102,8 +102,8 @@ fn tiles_cover_every_cell_once() {
             assert!(DensePartition::products(area, rank).in_blocks(3).len() <= 3);
             check_tiles(rows, cols, &DensePartition::products(area, rank).cut_across());
         }
-        check_tiles(rows, cols, &DensePartition::whole_rows(area, whole(cols, true), 3));
-        check_tiles(rows, cols, &DensePartition::whole_rows(area, whole(cols, false), 100));
+        check_tiles(rows, cols, &DensePartition::whole_rows(area, whole(cols, 40), 3));
+        check_tiles(rows, cols, &DensePartition::whole_rows(area, whole(cols, 0), 100));
         assert!(DensePartition::row_blocks(area, 16).len() <= 16);
     }
 }
@@ -121,13 +121,17 @@ fn blocks_of_runs_end_where_rows_do() {
     }
 }
 
-/// Units of rows with long vectors have as many cells as others, and no more rows than the second-level cache holds vectors of.
+/// Units of rows with long vectors have as many cells as others, and no more rows than the second-level cache holds vectors of; where
+/// there are many of these, no more than the first-level cache does.
 #[test]
 fn units_of_rows_with_long_vectors_have_few() {
-    let rows = |widest| {
-        DensePartition::whole_rows(area(8192, widest), whole(widest, true), 1).tiles(0).next().expect("a tile").rows
+    let rows = |widest, vectors| {
+        let partition = DensePartition::whole_rows(area(8192, widest), whole(widest, vectors), 1);
+        partition.tiles(0).next().expect("a tile").rows
     };
-    assert_eq!([500, 1000, 2000, 3000, 10_000].map(rows), [16, 8, 4, 2, 1]);
+    assert_eq!([500, 1000, 2000, 3000, 10_000].map(|widest| rows(widest, 1)), [16, 8, 4, 2, 1]);
+    assert_eq!([1, 31, 32, 100].map(|vectors| rows(500, vectors)), [16, 16, 4, 4]);
+    assert_eq!([1000, 2000, 3000].map(|widest| rows(widest, 32)), [2, 1, 1]);
 }
 
 /// Cells of the longest row that is a block.
@@ -261,7 +265,7 @@ fn few_blocks_are_even() {
         (0..partition.len()).map(|block| partition.block(block).rows).collect()
     };
     assert_eq!(heights(DensePartition::cells(area(1000, 100))), [256, 256, 256, 232]);
-    assert_eq!(heights(DensePartition::whole_rows(area(1000, 100), whole(100, false), 4)), [252, 252, 252, 244]);
+    assert_eq!(heights(DensePartition::whole_rows(area(1000, 100), whole(100, 0), 4)), [252, 252, 252, 244]);
     let offsets: Vec<usize> = (0..=1000).map(|row| 100 * row).collect();
     let rows = SparseRows { first_row: 0, offsets: &offsets };
     let partition = SparsePartition::new(rows, runs(Some(1), true));
@@ -271,7 +275,8 @@ fn few_blocks_are_even() {
 
 /// Profiles of all kinds of operators.
 fn profiles(rows: usize, cols: usize) -> Vec<Profile> {
-    let row = RowProfile { longest_computed: 3, widest: cols, inputs: cols, keeps_vectors: false, swept: 0 };
+    let row =
+        RowProfile { longest_computed: 3, widest: cols, inputs: cols, keeps_vectors: false, swept: 0, vectors: 1 };
     let (space, flow) = (Space::Cells, Flow::Cells);
     let base = Profile {
         space,

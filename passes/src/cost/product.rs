@@ -84,6 +84,11 @@ fn of_transposed_sparse(context: &Context<'_>, id: HopId) -> Option<TransposedSp
     is_such.then(|| TransposedSparse::of(non_zeros, extents(context, id)))
 }
 
+/// Whether one thread adds up a basic product, which is one of a transposed sparse matrix and a dense one.
+pub(super) fn is_added_by_one_thread(context: &Context<'_>, id: HopId) -> bool {
+    of_transposed_sparse(context, id).is_some_and(|way| !way.is_shared())
+}
+
 /// Whether a basic product forms the transpose of a sparse matrix, and multiplies that with a dense one.
 pub(super) fn multiplies_formed_transpose(context: &Context<'_>, id: HopId) -> bool {
     of_transposed_sparse(context, id) == Some(TransposedSparse::Transposes)

@@ -295,13 +295,14 @@ impl Members<'_> {
         let sides = operator.inputs.iter().filter(|&id| *id != main && !lies_by_position(id)).map(by_row);
         let main_cols = by_row(&main);
         let main_laid_out = if is_laid_out(&main) { main_cols } else { 0 };
-        let computed = members.chain(sides.clone()).chain([main_laid_out]);
-        let longest_computed = computed.filter(|&cols| cols > 1).max().unwrap_or(0);
+        let computed = members.chain(sides.clone()).chain([main_laid_out]).filter(|&cols| cols > 1);
+        let longest_computed = computed.clone().max().unwrap_or(0);
         let is_swept =
             |of: &Passes| !of.is_sum && context.hop(of.through).size.cols != Some(1) && !lies_by_position(&of.rows_of);
         let swept = operator.members.iter().filter_map(|&id| passes(context, id)).filter(is_swept);
         RowProfile {
             longest_computed,
+            vectors: computed.count(),
             widest: longest_computed.max(main_cols),
             inputs: main_cols + sides.filter(|&cols| cols > 1).sum::<usize>(),
             keeps_vectors: self.any(|id| self.keeps_vectors(id)),

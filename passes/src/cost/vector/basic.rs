@@ -7,7 +7,7 @@ use super::{
 use crate::cost::BLOCK_CELLS;
 use crate::cost::outer::TRANSFERS_OF_SUMS;
 use crate::cost::product::{
-    FormedTranspose, bytes_of_sums, has_several_blocks, lines_of, lines_of_row, moved_cells,
+    FormedTranspose, bytes_of_sums, has_several_blocks, is_added_by_one_thread, lines_of, lines_of_row, moved_cells,
     multiplies_formed_transpose, rows_met, sparse_right_of_dense,
 };
 use crate::cost::work::{
@@ -74,6 +74,7 @@ pub(super) fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVe
         // The transpose takes less than what is done with it.
         HopOp::MatMul if forms_transpose => largest > BLOCK_CELLS as f64,
         _ if formed.is_some_and(|formed| !formed.is_shared()) => false,
+        _ if is_added_by_one_thread(context, id) => false,
         // Images are the work of one thread each.
         _ if over_windows(context.dag, id).is_some() => true,
         _ => largest > if is_sparse { BLOCK_CELLS as f64 } else { BASIC_BLOCK_CELLS },
