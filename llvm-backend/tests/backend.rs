@@ -62,6 +62,24 @@ fn inlined_code_calls_only_what_has_no_loop() {
     assert!(compiled.info.code_bytes > 100);
 }
 
+/// Registers that are kept while a function is called lie in cache lines of their own.
+#[test]
+fn registers_on_the_stack_are_aligned() {
+    let exponentials = "cplan cell full_agg sparse_safe=false {
+  in0 = matrix
+  in1 = scalar
+  %0 = main
+  %1 = scalar in1
+  %2 = mult %0, %1
+  %3 = exp %2
+  out %3 agg=max
+}";
+    let compiled = with_prims(PrimitiveMode::Inlined).compile(&plan(exponentials)).unwrap();
+    let assembly = compiled.info.assembly.unwrap();
+    let aligned = format!("andq\t$-{}, %rsp", 8 * Isa::detect().lanes());
+    assert!(assembly.contains("callq\tmath_exp") && assembly.contains(&aligned), "{assembly}");
+}
+
 /// k-means: distances, which cluster is the nearest, and three outputs of these.
 #[test]
 fn outputs_of_one_pass_share_what_they_are_made_of() {

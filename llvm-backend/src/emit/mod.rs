@@ -71,11 +71,17 @@ fn set_function_attributes(context: &ContextRef<'_>, function: FunctionValue<'_>
         function.add_attribute(AttributeLoc::Function, context.create_string_attribute(key, value));
     }
     set_nounwind(context, function);
+    // Registers are kept on the stack while functions are called: each in a cache line, and not across two.
+    set_enum_attribute(context, function, "alignstack", u64::from(target.vector_bits) / 8);
 }
 
 fn set_nounwind(context: &ContextRef<'_>, function: FunctionValue<'_>) {
-    let nounwind = context.create_enum_attribute(Attribute::get_named_enum_kind_id("nounwind"), 0);
-    function.add_attribute(AttributeLoc::Function, nounwind);
+    set_enum_attribute(context, function, "nounwind", 0);
+}
+
+fn set_enum_attribute(context: &ContextRef<'_>, function: FunctionValue<'_>, name: &str, value: u64) {
+    let attribute = context.create_enum_attribute(Attribute::get_named_enum_kind_id(name), value);
+    function.add_attribute(AttributeLoc::Function, attribute);
 }
 
 impl<'a, 'ctx> Emitter<'a, 'ctx> {
