@@ -9,6 +9,7 @@ use crate::side::{Factor, SideInput};
 use crate::source::{Source, source_of, source_of_layout};
 use crate::transpose::transpose;
 use fuseline_ir::cplan::{CInput, CNode, CNodeId, COutput, CPlan, FACTOR_U};
+use fuseline_ir::schedule::LONG_VECTOR;
 use fuseline_ir::template::Space;
 use fuseline_matrix::{Csr, Dense, Layout, MatrixBlock};
 use fuseline_vecprims::adds_up_rows;
@@ -64,23 +65,23 @@ impl<'a> Binding<'a> {
         self.plan.nodes.keys().filter_map(|node| self.fit.lengths[node]).max().unwrap_or(1).max(1)
     }
 
-    /// The lengths of the vector values of which there is one for each row, besides the main row and what lies by position.
-    fn vectors_of_rows(&self) -> impl Iterator<Item = usize> {
+    /// The longest vector value of which there is one for each row, besides the main row and what lies by position.
+    pub(crate) fn longest_computed_vector(&self) -> usize {
         let is_computed = |(id, node): &(CNodeId, &CNode)| {
             !matches!(node, CNode::Main | CNode::SideVector(_)) && !self.fit.positions.contains(*id)
         };
-        self.plan.nodes.iter().filter(is_computed).filter_map(|(id, _)| self.fit.lengths[id])
-    }
-
-    /// How many such vectors there are.
-    pub(crate) fn computed_vectors(&self) -> usize {
-        self.vectors_of_rows().count()
-    }
-
-    /// The longest of them.
-    pub(crate) fn longest_computed_vector(&self) -> usize {
+        let nodes = self.plan.nodes.iter().filter(is_computed).filter_map(|(id, _)| self.fit.lengths[id]);
         let copies = self.sides.iter().flatten().filter(|side| side.role == Role::Row);
-        self.vectors_of_rows().chain(copies.map(|side| side.columns.row_stride())).max().unwrap_or(0)
+        nodes.chain(copies.map(|side| side.columns.row_stride())).max().unwrap_or(0)
+    }
+
+    /// The element-wise operations that compute a long vector for each row, but for what lies by position.
+    pub(crate) fn long_operations(&self) -> usize {
+        let is_long = |(id, node): &(CNodeId, &CNode)| {
+            let is_computed = node.is_element_wise() && !self.fit.positions.contains(*id);
+            is_computed && self.fit.lengths[*id].is_some_and(|length| length >= LONG_VECTOR)
+        };
+        self.plan.nodes.iter().filter(is_long).count()
     }
 
     /// The longest vector value of which there is one for each row.

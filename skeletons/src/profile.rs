@@ -26,7 +26,7 @@ pub(crate) fn profile(binding: &Binding<'_>) -> Result<Profile, SkeletonError> {
         keeps_columns: binding.plan.keeps_columns(),
         row: RowProfile {
             longest_computed: binding.longest_computed_vector(),
-            vectors: binding.computed_vectors(),
+            long_operations: binding.long_operations(),
             widest: binding.widest_row(),
             inputs: binding.inputs_per_row(),
             keeps_vectors: keeps_vectors(binding),

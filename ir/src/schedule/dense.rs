@@ -34,10 +34,10 @@ const SHORT_VECTOR_ROWS_CELLS: usize = 1 << 14;
 /// Cells of a unit of rows that are multiplied with a large matrix, which has several rows, too, as long as they stay in the
 /// second-level cache.
 const LARGE_SWEPT_ROWS_CELLS: usize = 1 << 17;
-/// Long vectors that are computed for a row from which on the first-level cache should hold what is handed on from one to the next: to
-/// wait for memory at the beginning of a unit is nothing beside them.
-const MANY_VECTORS: usize = 32;
-/// Cells of a unit of such an operator: two of its vectors stay in that cache.
+/// From so many element-wise operations on long vectors of a row on, what one hands on to the next should stay in the first-level
+/// cache: to wait for memory at the beginning of a unit is nothing beside them.
+const MANY_LONG_OPERATIONS: usize = 32;
+/// Cells of a unit of such an operator: two of its vectors stay in that cache, which are all there are if each has one use.
 const NEAR_VECTOR_CELLS: usize = 2048;
 /// Values of a factor for the columns of a tile of products, which stay in the second-level cache while the rows of a block
 /// pass by.
@@ -92,8 +92,9 @@ pub struct WholeRows {
     pub widest: usize,
     /// The longest of those among them that are computed.
     pub computed: usize,
-    /// How many long vectors are computed for each row, if nothing serves row after row: units of long rows then have fewer.
-    pub long_vectors: usize,
+    /// How many operations compute long vectors for each row, if nothing serves row after row: units of long rows then have fewer
+    /// rows. None where there are no such vectors.
+    pub long_operations: usize,
     /// The cells that a unit adds to.
     pub sums: usize,
     /// The cells of the largest matrix that its rows are multiplied with.
@@ -203,16 +204,16 @@ impl DensePartition {
     }
 
     /// Tiles of whole rows, as many as fit when each holds vectors of up to `widest` cells, fewer long ones where long vectors are
-    /// computed for each row, fewer still where these are many, and more where hardly anything is, or where they add to large sums or are multiplied with a large
-    /// matrix; in at most `count` blocks.
+    /// computed for each row, fewer still where many operations do that, and more where hardly anything is computed, or where they add
+    /// to large sums or are multiplied with a large matrix; in at most `count` blocks.
     pub(super) fn whole_rows(area: Tile, whole: WholeRows, count: usize) -> Self {
         let within = |cells: usize| cells / whole.widest.max(1);
-        let tile_rows = match whole.long_vectors {
+        let tile_rows = match whole.long_operations {
             0 => {
                 let few = within(UNIT_CELLS).min(MIN_UNIT_ROWS).max(within(LONG_ROWS_CELLS).min(MIN_LONG_ROWS));
                 within(ROW_UNIT_CELLS).max(few)
             }
-            1..MANY_VECTORS => within(UNIT_CELLS),
+            1..MANY_LONG_OPERATIONS => within(UNIT_CELLS),
             _ => within(NEAR_VECTOR_CELLS),
         };
         let beside_swept = if whole.swept > LARGE { within(LARGE_SWEPT_ROWS_CELLS).min(ROWS_AT_ONCE) } else { 1 };

@@ -40,7 +40,7 @@ const WIDE_BLOCK: usize = WIDE / 16;
 const NARROW_ROW: usize = 64;
 
 /// The length from which on computed vectors decide how many rows a unit has.
-const LONG_VECTOR: usize = 256;
+pub const LONG_VECTOR: usize = 256;
 
 /// The most non-zeros of a unit of products of factors, which stay in the second-level cache.
 pub const UNIT_POSITIONS: usize = 2048;
@@ -97,8 +97,8 @@ pub struct Profile {
 pub struct RowProfile {
     /// The longest vector that is computed, or copied from a side input.
     pub longest_computed: usize,
-    /// How many vectors are computed, or copied from side inputs, one after the other.
-    pub vectors: usize,
+    /// How many element-wise operations compute vectors of [`LONG_VECTOR`] values and more.
+    pub long_operations: usize,
     /// The longest vector, the main row included where it is read.
     pub widest: usize,
     /// The values that are read of all inputs by row.
@@ -476,7 +476,11 @@ fn whole_rows(row: &RowProfile, flow: Flow) -> WholeRows {
     WholeRows {
         widest: row.widest.max(row.inputs.min(NARROW_ROW)),
         computed: row.longest_computed,
-        long_vectors: if !row.keeps_vectors && row.longest_computed >= LONG_VECTOR { row.vectors.max(1) } else { 0 },
+        long_operations: match row.keeps_vectors || row.longest_computed < LONG_VECTOR {
+            true => 0,
+            // Something else computes such a vector.
+            false => row.long_operations.max(1),
+        },
         sums: if let Flow::Sums { cells } = flow { cells } else { 0 },
         swept: row.swept,
     }

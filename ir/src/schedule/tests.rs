@@ -25,21 +25,21 @@ fn check_tiles(rows: usize, cols: usize, partition: &DensePartition) {
     assert!(seen.iter().all(|&count| count == 1), "{rows} x {cols}: {partition:?}");
 }
 
-fn whole(widest: usize, long_vectors: usize) -> WholeRows {
-    WholeRows { widest, computed: 3, long_vectors, sums: 0, swept: 0 }
+fn whole(widest: usize, long_operations: usize) -> WholeRows {
+    WholeRows { widest, computed: 3, long_operations, sums: 0, swept: 0 }
 }
 
 /// Sums that no near cache holds are loaded and stored once for several rows, as long as these are not much larger, and computed
 /// ones stay in a cache.
 #[test]
 fn units_that_add_to_large_sums_have_several_rows() {
-    let rows_computing = |computed, widest, long_vectors, sums| {
-        let whole = WholeRows { widest, computed, long_vectors, sums, swept: 0 };
+    let rows_computing = |computed, widest, long_operations, sums| {
+        let whole = WholeRows { widest, computed, long_operations, sums, swept: 0 };
         let tile = DensePartition::whole_rows(area(64, widest), whole, 1).tiles(0).next().expect("a tile");
         assert!(tile.rows == 1 || tile.rows * widest <= 1 << 20);
         tile.rows
     };
-    let rows = |widest, long_vectors, sums| rows_computing(0, widest, long_vectors, sums);
+    let rows = |widest, long_operations, sums| rows_computing(0, widest, long_operations, sums);
     assert_eq!(
         [1, 10_000, 20_000, 100_000].map(|computed| rows_computing(computed, 100_000, 1, 400_000)),
         [8, 6, 3, 1]
@@ -54,7 +54,7 @@ fn units_that_add_to_large_sums_have_several_rows() {
 #[test]
 fn units_that_add_to_sums_share_a_pass_over_these() {
     let rows = |computed, widest, sums| {
-        let whole = WholeRows { widest, computed, long_vectors: 0, sums, swept: 0 };
+        let whole = WholeRows { widest, computed, long_operations: 0, sums, swept: 0 };
         DensePartition::whole_rows(area(8192, widest), whole, 1).tiles(0).next().expect("a tile").rows
     };
     assert_eq!([100, 1000, 4000, 20_000].map(|cols| rows(1, cols, cols)), [316, 32, 8, 1]);
@@ -69,7 +69,7 @@ fn units_that_add_to_sums_share_a_pass_over_these() {
 #[test]
 fn units_that_compute_a_value_for_each_row_have_many() {
     let rows = |computed, widest, sums| {
-        let whole = WholeRows { widest, computed, long_vectors: 0, sums, swept: 0 };
+        let whole = WholeRows { widest, computed, long_operations: 0, sums, swept: 0 };
         DensePartition::whole_rows(area(8192, widest), whole, 1).tiles(0).next().expect("a tile").rows
     };
     assert_eq!([10, 100, 1000, 4000, 40_000].map(|cols| rows(0, cols, 0)), [2732, 316, 32, 8, 1]);
@@ -81,7 +81,7 @@ fn units_that_compute_a_value_for_each_row_have_many() {
 #[test]
 fn units_that_go_through_large_matrices_have_several_rows() {
     let rows = |widest, swept| {
-        let whole = WholeRows { widest, computed: 3, long_vectors: 0, sums: 0, swept };
+        let whole = WholeRows { widest, computed: 3, long_operations: 0, sums: 0, swept };
         DensePartition::whole_rows(area(64, widest), whole, 1).tiles(0).next().expect("a tile").rows
     };
     assert_eq!([80_000, 160_000].map(|swept| rows(20_000, swept)), [1, 4]);
@@ -102,6 +102,7 @@ fn tiles_cover_every_cell_once() {
             assert!(DensePartition::products(area, rank).in_blocks(3).len() <= 3);
             check_tiles(rows, cols, &DensePartition::products(area, rank).cut_across());
         }
+        check_tiles(rows, cols, &DensePartition::whole_rows(area, whole(cols, 1), 3));
         check_tiles(rows, cols, &DensePartition::whole_rows(area, whole(cols, 40), 3));
         check_tiles(rows, cols, &DensePartition::whole_rows(area, whole(cols, 0), 100));
         assert!(DensePartition::row_blocks(area, 16).len() <= 16);
@@ -124,7 +125,7 @@ fn blocks_of_runs_end_where_rows_do() {
 /// Units of rows with long vectors have as many cells as others, and no more rows than the second-level cache holds vectors of; where
 /// there are many of these, no more than the first-level cache does.
 #[test]
-fn units_of_rows_with_long_vectors_have_few() {
+fn units_of_rows_with_long_operations_have_few() {
     let rows = |widest, vectors| {
         let partition = DensePartition::whole_rows(area(8192, widest), whole(widest, vectors), 1);
         partition.tiles(0).next().expect("a tile").rows
@@ -155,7 +156,7 @@ fn tiles_of_narrow_products_have_many_rows() {
 /// Rows of a sparse matrix that have long vectors beside them are taken several at a time, as long as these stay in the
 /// second-level cache: primitives multiply eight rows with a matrix at once, and read it again for those that are left over.
 #[test]
-fn units_of_sparse_rows_with_long_vectors_have_several_rows() {
+fn units_of_sparse_rows_with_long_operations_have_several_rows() {
     let offsets: Vec<usize> = (0..=3000).map(|row| 3 * row).collect();
     let rows_of_units = |longest_computed| {
         let row = RowProfile { longest_computed, ..RowProfile::default() };
@@ -275,8 +276,14 @@ fn few_blocks_are_even() {
 
 /// Profiles of all kinds of operators.
 fn profiles(rows: usize, cols: usize) -> Vec<Profile> {
-    let row =
-        RowProfile { longest_computed: 3, widest: cols, inputs: cols, keeps_vectors: false, swept: 0, vectors: 1 };
+    let row = RowProfile {
+        longest_computed: 3,
+        widest: cols,
+        inputs: cols,
+        keeps_vectors: false,
+        swept: 0,
+        long_operations: 1,
+    };
     let (space, flow) = (Space::Cells, Flow::Cells);
     let base = Profile {
         space,

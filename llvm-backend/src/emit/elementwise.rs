@@ -1,6 +1,6 @@
 //! Element-wise operations in registers, from the op table's lowering data.
 
-use super::{Emit, Emitter};
+use super::{Emit, Emitter, align_stack};
 use fuseline_ir::cplan::{CNode, CNodeId};
 use fuseline_ir::ops::{BinaryOp, FloatOp, Lowering, Predicate, Step};
 use inkwell::FloatPredicate;
@@ -127,6 +127,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
 
     /// A vector math kernel that takes and returns registers.
     fn math_call(&mut self, mnemonic: &str, operands: &[VectorValue<'ctx>]) -> Emit<VectorValue<'ctx>> {
+        align_stack(&self.context, self.function, self.target);
         let name = fuseline_vecprims::math_symbol(mnemonic, self.lanes() as usize);
         let register = self.register();
         let parameters = vec![register.into(); operands.len()];

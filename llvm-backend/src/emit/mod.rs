@@ -71,7 +71,10 @@ fn set_function_attributes(context: &ContextRef<'_>, function: FunctionValue<'_>
         function.add_attribute(AttributeLoc::Function, context.create_string_attribute(key, value));
     }
     set_nounwind(context, function);
-    // Registers are kept on the stack while functions are called: each in a cache line, and not across two.
+}
+
+/// Lets a function keep registers on the stack while it calls others so that none lies across two cache lines.
+fn align_stack(context: &ContextRef<'_>, function: FunctionValue<'_>, target: &Target) {
     set_enum_attribute(context, function, "alignstack", u64::from(target.vector_bits) / 8);
 }
 

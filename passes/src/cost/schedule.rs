@@ -3,13 +3,14 @@
 
 use super::product::{Passes, passes};
 use super::vectors::Vectors;
+use super::work::is_by_cell;
 use crate::cover::{ByPosition, Hops, Operator};
 use crate::facts::{Context, bytes_of, cells, stored_non_zeros, stored_rows};
 use crate::hops::untransposed;
 use crate::zeros::Zeros;
-use fuseline_ir::hop::{HopId, HopOp};
+use fuseline_ir::hop::{HopId, HopOp, NaryOp};
 use fuseline_ir::ops::Direction;
-use fuseline_ir::schedule::{Driver, Flow, Outline, Profile, RowProfile, Runs, Schedule, Sums};
+use fuseline_ir::schedule::{Driver, Flow, LONG_VECTOR, Outline, Profile, RowProfile, Runs, Schedule, Sums};
 use fuseline_ir::work::{BLOCK_CELLS, BLOCK_NON_ZEROS, CELL_BYTES, csr_row_bytes};
 use fuseline_ir::{SizeInfo, Space};
 
@@ -295,14 +296,15 @@ impl Members<'_> {
         let sides = operator.inputs.iter().filter(|&id| *id != main && !lies_by_position(id)).map(by_row);
         let main_cols = by_row(&main);
         let main_laid_out = if is_laid_out(&main) { main_cols } else { 0 };
-        let computed = members.chain(sides.clone()).chain([main_laid_out]).filter(|&cols| cols > 1);
-        let longest_computed = computed.clone().max().unwrap_or(0);
+        let computed = members.chain(sides.clone()).chain([main_laid_out]);
+        let longest_computed = computed.filter(|&cols| cols > 1).max().unwrap_or(0);
+        let is_long = |id: &&HopId| by_row(id) >= LONG_VECTOR && !lies_by_position(id);
         let is_swept =
             |of: &Passes| !of.is_sum && context.hop(of.through).size.cols != Some(1) && !lies_by_position(&of.rows_of);
         let swept = operator.members.iter().filter_map(|&id| passes(context, id)).filter(is_swept);
         RowProfile {
             longest_computed,
-            vectors: computed.count(),
+            long_operations: operator.members.iter().filter(is_long).map(|&id| operations_by_cell(context, id)).sum(),
             widest: longest_computed.max(main_cols),
             inputs: main_cols + sides.filter(|&cols| cols > 1).sum::<usize>(),
             keeps_vectors: self.any(|id| self.keeps_vectors(id)),
@@ -345,6 +347,16 @@ impl Members<'_> {
             HopOp::AggUnary(_, Direction::Row) | HopOp::MatMul => Flow::Rows,
             _ => Flow::Cells,
         }
+    }
+}
+
+/// The element-wise operations of two or three operands that a member is made of: about those of the CPlan, where a product or a
+/// square that is added up is no operation of its own.
+fn operations_by_cell(context: &Context<'_>, id: HopId) -> usize {
+    match &context.hop(id).op {
+        HopOp::Nary(NaryOp::Cbind) => 0,
+        HopOp::Nary(_) => context.hop(id).inputs.len().saturating_sub(1),
+        _ => usize::from(is_by_cell(context, id)),
     }
 }
 
