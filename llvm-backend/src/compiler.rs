@@ -1,6 +1,6 @@
 //! CPlan in, object bytes out: emission, verification and code generation on one of the compile threads.
 
-use crate::emit::Emitter;
+use crate::emit::{Emitter, set_enum_attribute};
 use crate::schedule::{Entry, PrimitiveMode, Schedule};
 use crate::target::Target;
 use crate::{LlvmOptions, NAME};
@@ -10,7 +10,6 @@ use fuseline_ir::template::Space;
 use fuseline_skeletons::abi::has_sparse_entry;
 use fuseline_skeletons::backend::BackendError;
 use inkwell::OptimizationLevel;
-use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
@@ -124,7 +123,7 @@ impl Worker {
             let function = Emitter::emit(&module, &self.target, form, schedule, called)
                 .map_err(|error| internal(error.to_string()))?;
             if self.options.opt == LlvmLevel::Direct {
-                leave_as_it_is(context, function);
+                leave_as_it_is(function);
             }
         }
         Ok(module)
@@ -199,10 +198,9 @@ pub(crate) fn entries(plan: &CPlan) -> Vec<Entry> {
 
 /// Keeps a function from everything that would optimise it, but not from the good register allocator that its level
 /// brings: loops are emitted as they should run, and searching them for improvements takes most of the time.
-fn leave_as_it_is(context: &Context, function: FunctionValue<'_>) {
+fn leave_as_it_is(function: FunctionValue<'_>) {
     for name in ["optnone", "noinline"] {
-        let attribute = context.create_enum_attribute(Attribute::get_named_enum_kind_id(name), 0);
-        function.add_attribute(AttributeLoc::Function, attribute);
+        set_enum_attribute(function, name, 0);
     }
 }
 

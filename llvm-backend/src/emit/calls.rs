@@ -81,7 +81,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
         }
         self.module.get_function(name).unwrap_or_else(|| {
             let function = self.module.add_function(name, signature, None);
-            set_nounwind(&self.context, function);
+            set_nounwind(function);
             function
         })
     }

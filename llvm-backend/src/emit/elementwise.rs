@@ -127,7 +127,7 @@ impl<'ctx> Emitter<'_, 'ctx> {
 
     /// A vector math kernel that takes and returns registers.
     fn math_call(&mut self, mnemonic: &str, operands: &[VectorValue<'ctx>]) -> Emit<VectorValue<'ctx>> {
-        align_stack(&self.context, self.function, self.target);
+        align_stack(self.function, self.target);
         let name = fuseline_vecprims::math_symbol(mnemonic, self.lanes() as usize);
         let register = self.register();
         let parameters = vec![register.into(); operands.len()];

@@ -70,19 +70,21 @@ fn set_function_attributes(context: &ContextRef<'_>, function: FunctionValue<'_>
     for (key, value) in strings {
         function.add_attribute(AttributeLoc::Function, context.create_string_attribute(key, value));
     }
-    set_nounwind(context, function);
+    set_nounwind(function);
 }
 
 /// Lets a function keep registers on the stack while it calls others so that none lies across two cache lines.
-fn align_stack(context: &ContextRef<'_>, function: FunctionValue<'_>, target: &Target) {
-    set_enum_attribute(context, function, "alignstack", u64::from(target.vector_bits) / 8);
+fn align_stack(function: FunctionValue<'_>, target: &Target) {
+    set_enum_attribute(function, "alignstack", u64::from(target.vector_bits) / 8);
 }
 
-fn set_nounwind(context: &ContextRef<'_>, function: FunctionValue<'_>) {
-    set_enum_attribute(context, function, "nounwind", 0);
+fn set_nounwind(function: FunctionValue<'_>) {
+    set_enum_attribute(function, "nounwind", 0);
 }
 
-fn set_enum_attribute(context: &ContextRef<'_>, function: FunctionValue<'_>, name: &str, value: u64) {
+/// Gives a function an attribute that LLVM knows; those without a value take none but 0.
+pub(crate) fn set_enum_attribute(function: FunctionValue<'_>, name: &str, value: u64) {
+    let context = function.get_type().get_context();
     let attribute = context.create_enum_attribute(Attribute::get_named_enum_kind_id(name), value);
     function.add_attribute(AttributeLoc::Function, attribute);
 }

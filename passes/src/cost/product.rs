@@ -73,7 +73,7 @@ pub(super) fn moved_cells(context: &Context<'_>, id: HopId, class: OperationClas
 }
 
 /// How a basic product of a transposed sparse matrix and a dense one runs; none of other operators.
-fn of_transposed_sparse(context: &Context<'_>, id: HopId) -> Option<TransposedSparse> {
+pub(super) fn of_transposed_sparse(context: &Context<'_>, id: HopId) -> Option<TransposedSparse> {
     let hop = context.hop(id);
     if hop.op != HopOp::MatMul {
         return None;
@@ -82,11 +82,6 @@ fn of_transposed_sparse(context: &Context<'_>, id: HopId) -> Option<TransposedSp
     let non_zeros = stored_non_zeros(context, left.matrix) as usize;
     let is_such = left.is_transposed && left.is_sparse && !right.is_sparse;
     is_such.then(|| TransposedSparse::of(non_zeros, extents(context, id)))
-}
-
-/// Whether one thread adds up a basic product, which is one of a transposed sparse matrix and a dense one.
-pub(super) fn is_added_by_one_thread(context: &Context<'_>, id: HopId) -> bool {
-    of_transposed_sparse(context, id).is_some_and(|way| !way.is_shared())
 }
 
 /// Whether a basic product forms the transpose of a sparse matrix, and multiplies that with a dense one.

@@ -20,9 +20,6 @@ const MAX_TILE: usize = 1 << 14;
 /// busy than registers can take. The best of 1536, 4096 and 12288 on Zen 4.
 const STREAM_BYTES: usize = 1536;
 
-/// How far apart vectors of a unit of rows lie, in bytes, about: a thread has one buffer for all of them.
-const UNIT_BYTES: usize = 1 << 20;
-
 /// How far ahead element-wise operations ask, in values: a page. The best of 64 to 1024 on Zen 5, where `exp(X) %*% v` over rows
 /// of 10 to 3,000 values takes 0.71 to 0.78 of the time, and `max(X, c) %*% v` 0.7 to 0.8, up to rows of 100,000.
 const PAGE: usize = 512;
@@ -86,13 +83,6 @@ impl Ahead {
         }
         self.next.set(next.wrapping_add(self.share));
     }
-}
-
-/// Whether an operand lies where vectors of the same unit as a result do, and is at hand: with requests for what lies behind it
-/// element-wise operations in the caches take one and a half times as long on Sapphire Rapids.
-#[inline(always)]
-pub(crate) fn lies_beside(operand: *const f64, result: *const f64) -> bool {
-    operand.addr().abs_diff(result.addr()) < UNIT_BYTES
 }
 
 /// Asks for the cache line a page behind these values, into the nearest cache, which holds it until then.

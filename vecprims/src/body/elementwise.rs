@@ -1,6 +1,6 @@
 //! Element-wise operations on tiles: the scalar reference, vectorised by the compiler over blocks of eight values.
 
-use super::ahead::{ask_behind, lies_beside};
+use super::ahead::ask_behind;
 use crate::family::UnaryFn;
 use crate::kernel::Elementwise;
 use crate::vector::{BLOCK, Vector};
@@ -54,9 +54,9 @@ pub(crate) unsafe fn tile<V: Vector, K: Elementwise<N>, const N: usize>(
     out_row: usize,
 ) {
     let gapless = out_row == len && operands.iter().all(|o| o.row == if o.broadcast { 0 } else { len });
-    // Behind rows with gaps lies what nobody reads; a row that is taken again and again is at hand, and so is what other steps
-    // computed: a value of each row, and vectors of the unit.
-    let asks = operands.map(|operand| len > 1 && operand.row == len && !lies_beside(operand.values, out));
+    // Behind rows with gaps lies what nobody reads; a row that is taken again and again is at hand, and so is a value of each row, which
+    // other steps computed.
+    let asks = operands.map(|operand| len > 1 && operand.row == len);
     let (rows, len) = if gapless { (1, rows * len) } else { (rows, len) };
     for _ in 0..rows {
         // SAFETY: the caller's tile covers every row.

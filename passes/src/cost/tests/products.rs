@@ -30,27 +30,27 @@ fn products_of_sparse_matrices_multiply_what_they_visit() {
     assert_close(work.flops(), 2.0 * 100_000.0 * 4.0);
 }
 
-/// The second product finds the row of a sparse matrix in the nearest cache.
-#[test]
-fn a_second_product_visits_non_zeros_again() {
+/// The work of `t(X) %*% (X %*% V)`, X sparse, as a Row operator.
+fn of_two_products(cols: u64) -> Work {
     let mut d = Dag::default();
-    let (x, v) = (d.sparse("X", 1000, 100, 1000), d.read("v", 100, 1));
+    let (x, v) = (d.sparse("X", 1000, 100, 1000), d.read("V", 100, cols));
     let product = d.matmul(x, v);
     let transposed = d.t(x);
     let root = d.matmul(transposed, product);
-    let work = vector_of(&d.dag, Some(TemplateType::Row), &[product, transposed, root], &[x, v]).work;
+    vector_of(&d.dag, Some(TemplateType::Row), &[product, transposed, root], &[x, v]).work
+}
+
+/// The second product finds the row of a sparse matrix in the nearest cache.
+#[test]
+fn a_second_product_visits_non_zeros_again() {
+    let work = of_two_products(1);
     assert_eq!((work.non_zeros, work.non_zeros_again, work.sparse_rows), (1000.0, 1000.0, 1000.0));
 }
 
 /// If both have several columns, it visits half of them anew.
 #[test]
 fn a_second_product_with_several_columns_visits_half_of_the_non_zeros() {
-    let mut d = Dag::default();
-    let (x, v) = (d.sparse("X", 1000, 100, 1000), d.read("V", 100, 4));
-    let product = d.matmul(x, v);
-    let transposed = d.t(x);
-    let root = d.matmul(transposed, product);
-    let work = vector_of(&d.dag, Some(TemplateType::Row), &[product, transposed, root], &[x, v]).work;
+    let work = of_two_products(4);
     assert_eq!((work.non_zeros, work.non_zeros_again), (1500.0, 0.0));
 }
 

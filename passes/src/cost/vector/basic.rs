@@ -7,8 +7,8 @@ use super::{
 use crate::cost::BLOCK_CELLS;
 use crate::cost::outer::TRANSFERS_OF_SUMS;
 use crate::cost::product::{
-    FormedTranspose, bytes_of_sums, has_several_blocks, is_added_by_one_thread, lines_of, lines_of_row, moved_cells,
-    multiplies_formed_transpose, rows_met, sparse_right_of_dense,
+    FormedTranspose, bytes_of_sums, has_several_blocks, lines_of, lines_of_row, moved_cells,
+    multiplies_formed_transpose, of_transposed_sparse, rows_met, sparse_right_of_dense,
 };
 use crate::cost::work::{
     Work, basic_class, flops, is_column_aggregate, is_pooling, product_share, row_cells, runs, share_of_right,
@@ -20,6 +20,7 @@ use crate::hops::{over_windows, untransposed};
 use crate::machine::OperationClass;
 use fuseline_ir::hop::{HopId, HopOp};
 use fuseline_ir::ops::Direction;
+use fuseline_ir::schedule::product::TransposedSparse;
 use smallvec::SmallVec;
 
 /// What starting a sparse row costs a single product, relative to the machine's `sparse.row`, which was measured with two products
@@ -36,7 +37,8 @@ pub(super) fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVe
     let root = context.hop(id);
     let class = basic_class(context, id);
     let output = expected_output_bytes(context, id);
-    let forms_transpose = multiplies_formed_transpose(context, id);
+    let transposed_sparse = of_transposed_sparse(context, id);
+    let forms_transpose = transposed_sparse == Some(TransposedSparse::Transposes);
     let mut work = work_of(context, operator, class);
     let mut inputs = matrices(context, &operator.inputs, |input| least_read(context, id, input));
     let rows = |read: &InputRead| {
@@ -74,7 +76,7 @@ pub(super) fn whole_inputs(context: &Context<'_>, operator: &Operator) -> CostVe
         // The transpose takes less than what is done with it.
         HopOp::MatMul if forms_transpose => largest > BLOCK_CELLS as f64,
         _ if formed.is_some_and(|formed| !formed.is_shared()) => false,
-        _ if is_added_by_one_thread(context, id) => false,
+        _ if transposed_sparse.is_some_and(|way| !way.is_shared()) => false,
         // Images are the work of one thread each.
         _ if over_windows(context.dag, id).is_some() => true,
         _ => largest > if is_sparse { BLOCK_CELLS as f64 } else { BASIC_BLOCK_CELLS },
